@@ -1,0 +1,1 @@
+//! The element rules: one source element -> one output element.

@@ -1,0 +1,17 @@
+//! Training batches out of Zarr arrays, in the element type the model wants.
+//!
+//! URIs and boxes in -> batches of `(samples, *shape)` out, in push order. Planning runs in a
+//! WebAssembly sandbox, reading and decoding in the background, conversion while scattering.
+
+pub mod convert;
+pub mod error;
+pub mod pipeline;
+pub mod sandbox;
+pub mod zarr;
+
+pub use damacy_core::planner::BatchSpec;
+pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
+pub use error::{Error, Result};
+pub use pipeline::{
+    Batch, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample, Stats,
+};

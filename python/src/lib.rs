@@ -1,0 +1,1 @@
+//! Native module of the Python package `damacy`.
