@@ -40,11 +40,12 @@ fn memory_bytes_may_be_met_exactly_and_is_what_the_formula_says() {
     let mut case = peer_workload();
     let (arrays, digits, samples, uses, chunks, rank) = (1, 2 * 3 + 1, 64, 1674, 449, 3);
     // The widest crop touches 3 chunks along each axis.
-    let need = 4 * arrays
+    let need = 4
+        + 4 * arrays
         + 16 * digits
-        + samples * (20 * rank + 4)
+        + samples * (20 * rank + 12)
         + uses * (12 + 4 + 24 * rank)
-        + chunks * (12 + 16 + 8 * rank)
+        + chunks * (8 + 16 + 8 * rank)
         + 8 * (3 + 3 + 3)
         + 24 * rank;
     case.limits.memory_bytes = need;
