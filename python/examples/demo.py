@@ -9,8 +9,8 @@ import random
 import shutil
 import time
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from importlib.metadata import version
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import damacy

@@ -36,7 +36,9 @@ def _int_to_int(array: np.ndarray, target: np.dtype) -> np.ndarray:
 
 def _float_to_int(array: np.ndarray, target: np.dtype) -> np.ndarray:
     """Truncated, clamped, NaN is 0. float64 holds every f16 and f32, and both 2^n and -2^n."""
-    to, values = np.iinfo(target), array.astype(np.float64)
+    to = np.iinfo(target)
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        values = array.astype(np.float64)
     values = np.trunc(np.where(np.isnan(values), 0.0, values))
     above, below = values >= float(to.max + 1), values < float(to.min)
     result = np.where(above | below, 0.0, values).astype(target)

@@ -32,7 +32,7 @@ tools() {
 
 # The packages that the committed component was built with; another toolchain gives other bytes.
 wasm() {
-    [ -x /usr/bin/wasm-ld-22 ] && [ -x /usr/bin/cargo ] && [ -d /usr/src/rustc-*/library ] && return
+    [ -x /usr/bin/wasm-ld-22 ] && [ -x /usr/bin/cargo ] && compgen -G '/usr/src/rustc-*/library' >/dev/null && return
     debian "the wasm toolchain" rustc-web cargo-web rust-web-src rust-web-llvm lld-22
 }
 
