@@ -11,8 +11,8 @@ use super::shard::ShardCodec;
 use crate::{ByteOrder, SourceType, Status};
 use zarrs::array::codec::{BytesCodec, Crc32cCodec, ShardingCodec, TransposeCodec};
 use zarrs_codec::Codec;
-use zarrs_metadata::v3::MetadataV3;
 use zarrs_metadata::Endianness;
+use zarrs_metadata::v3::MetadataV3;
 use zarrs_metadata_ext::codec::bytes::BytesCodecConfigurationV1;
 use zarrs_metadata_ext::codec::sharding::ShardingCodecConfigurationV1;
 use zarrs_metadata_ext::codec::transpose::TransposeCodecConfigurationV1;
@@ -105,7 +105,8 @@ impl Chain {
     /// `Unsupported` for codecs that this build lacks (by name), `Decode` for chains that cannot be, `Budget` for chunks
     /// larger than memory can be.
     pub(super) fn new(codecs: &[MetadataV3], elements: Elements) -> Result<Chain, Refusal> {
-        let too_large = || Refusal::new(Status::Budget, format!("a chunk of {:?} elements is too large", elements.shape));
+        let too_large =
+            || Refusal::new(Status::Budget, format!("a chunk of {:?} elements is too large", elements.shape));
         let decoded_bytes = elements.bytes().ok_or_else(too_large)?;
         let mut axes: Vec<usize> = (0..elements.shape.len()).collect();
         let mut layout = None;
@@ -122,10 +123,8 @@ impl Chain {
                     })?;
                 }
                 Codec::ArrayToBytes(codec) if layout.is_none() => {
-                    let stored = Elements {
-                        shape: axes.iter().map(|&axis| elements.shape[axis]).collect(),
-                        ..elements.clone()
-                    };
+                    let stored =
+                        Elements { shape: axes.iter().map(|&axis| elements.shape[axis]).collect(), ..elements.clone() };
                     layout = Some(if codec.as_any().is::<BytesCodec>() {
                         Layout::Bytes { order: byte_order(metadata, elements.source)? }
                     } else if codec.as_any().is::<ShardingCodec>() {

@@ -183,7 +183,9 @@ fn read_index(chain: &Chain, bytes: &[u8]) -> Result<Index, Refusal> {
     let decoded = chain.decode(bytes, &mut buffers);
     let decoded = decoded.map_err(|e| Refusal::new(e.status, format!("shard index: {}", e.what)))?;
     let entries = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
-    Ok(Index { entries: entries.map(|&[offset, size]| [u64::from_ne_bytes(offset), u64::from_ne_bytes(size)]).collect() })
+    Ok(Index {
+        entries: entries.map(|&[offset, size]| [u64::from_ne_bytes(offset), u64::from_ne_bytes(size)]).collect(),
+    })
 }
 
 /// The next coordinates in C order.

@@ -67,11 +67,7 @@ pub(crate) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {
             header.decode_block(src, start, decompress, done)?;
             continue;
         }
-        let scratch = if later.len() >= len {
-            &mut later[..len]
-        } else {
-            own_scratch(&mut own, len)?
-        };
+        let scratch = if later.len() >= len { &mut later[..len] } else { own_scratch(&mut own, len)? };
         header.decode_block(src, start, decompress, scratch)?;
         match header.filter(len) {
             Filter::Bytes => shuffle::unshuffle(header.typesize, scratch, done),
@@ -132,7 +128,13 @@ impl Header {
     }
 
     /// Decompresses the block's streams, which start at byte `start` of `src`, into `block`.
-    fn decode_block(&self, src: &[u8], start: usize, decompress: super::Decode, block: &mut [u8]) -> Result<(), Failure> {
+    fn decode_block(
+        &self,
+        src: &[u8],
+        start: usize,
+        decompress: super::Decode,
+        block: &mut [u8],
+    ) -> Result<(), Failure> {
         let splits = self.splits(block.len());
         if block.len() % splits != 0 {
             let what = format!("blosc splits {} bytes into {splits} streams", block.len());
