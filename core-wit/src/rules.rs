@@ -1,1 +1,233 @@
-//! The element rules: one source element -> one output element.
+//! The element rules: one source element -> one output element, for all 100 pairs.
+//!
+//! [`Rule::apply`] is the rule of a pair, between element types that hold bit patterns: the eight integers,
+//! [`F16`], [`F32`] and [`Bf16`]. Floats are bits on purpose: loading a signalling NaN into a float
+//! register may already change it. Nothing here panics, indexes, divides or branches on data more than a
+//! select, because the same functions compile for SIMD, WebAssembly and GPUs.
+//!
+//! | from | to | in range | out of range | NaN | rounding |
+//! | --- | --- | --- | --- | --- | --- |
+//! | integer | integer | kept, all 64 bits | nearest bound; negatives are 0 if unsigned | - | none |
+//! | integer | f32 | nearest value | cannot happen | - | ties to even |
+//! | integer | bf16 | through f32 | cannot happen | - | twice, ties to even |
+//! | f16, f32 | integer | truncated | nearest bound, infinities too | 0 | toward zero |
+//! | f16 | f32 | exact, subnormals too | cannot happen | sign and payload kept, made quiet | none |
+//! | f16 | bf16 | through f32 | cannot happen | as f16 -> f32 -> bf16 | once, ties to even |
+//! | f32 | f32 | every bit kept | every bit kept | every bit kept | none |
+//! | f32 | bf16 | nearest value, subnormals too | infinity | sign and upper payload kept, made quiet | ties to even |
+//!
+//! -0.0 is 0 in integers and stays -0.0 in floats.
+
+/// An IEEE binary16, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct F16(pub u16);
+
+/// An IEEE binary32, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct F32(pub u32);
+
+/// A bfloat16, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Bf16(pub u16);
+
+/// The rule for one (source, output) pair; see the table in the [module](self) documentation.
+pub trait Rule<O> {
+    /// Converts one element.
+    fn apply(self) -> O;
+}
+
+const F32_SIGN: u32 = 0x8000_0000;
+const F32_INFINITY: u32 = 0x7f80_0000;
+const F32_QUIET: u32 = 0x0040_0000;
+const BF16_QUIET: u16 = 0x0040;
+
+/// f16 -> f32: exact.
+///
+/// Subnormals become the normal f32 of the same value, without touching a subnormal on the way (so that
+/// flush-to-zero modes cannot matter). Infinities and zeros keep their sign. NaN keeps sign and payload,
+/// shifted up, and is made quiet.
+#[inline]
+pub fn f16_to_f32(x: F16) -> F32 {
+    const SUBNORMAL_UNIT: f32 = 1.0 / 16_777_216.0; // 2^-24
+    const REBIAS: u32 = (127 - 15) << 23;
+    let sign = u32::from(x.0 & 0x8000) << 16;
+    let magnitude = u32::from(x.0 & 0x7fff);
+    let widened = magnitude << 13;
+    let finite = if magnitude < 0x0400 {
+        (magnitude as i32 as f32 * SUBNORMAL_UNIT).to_bits()
+    } else {
+        widened.wrapping_add(REBIAS)
+    };
+    let special = widened | F32_INFINITY | if magnitude > 0x7c00 { F32_QUIET } else { 0 };
+    F32(sign | if magnitude >= 0x7c00 { special } else { finite })
+}
+
+/// f32 -> bf16: nearest, ties to even.
+///
+/// Past bf16's largest finite value by half a unit or more: infinity. Subnormals are rounded like all
+/// others. NaN keeps its sign and upper seven payload bits and is made quiet.
+#[inline]
+pub fn f32_to_bf16(x: F32) -> Bf16 {
+    let nan = (x.0 >> 16) as u16 | BF16_QUIET;
+    if x.0 & !F32_SIGN > F32_INFINITY { Bf16(nan) } else { round_to_bf16(x) }
+}
+
+/// f32 -> bf16 for values that are not NaN.
+#[inline]
+fn round_to_bf16(x: F32) -> Bf16 {
+    let odd = (x.0 >> 16) & 1;
+    Bf16((x.0.wrapping_add(0x7fff).wrapping_add(odd) >> 16) as u16)
+}
+
+/// f32 -> an integer of at most 16 bits with bounds `low` <= 0 and `high` > 0: truncated, clamped, NaN 0.
+///
+/// On x86-64, where a saturating cast is scalar code, it is done with steps that exist for vectors since
+/// SSE2: clamp the magnitude, add 2^23 so that the integer part lands in the low bits, and undo the rounding
+/// where it went up. Any rounding mode gives the same result.
+#[inline]
+fn truncate_small(x: F32, low: f32, high: f32) -> i32 {
+    let value = f32::from_bits(x.0);
+    if !cfg!(target_arch = "x86_64") {
+        return (value as i32).max(low as i32).min(high as i32);
+    }
+    const TWO_23: f32 = 8_388_608.0;
+    let magnitude = f32::from_bits(x.0 & !F32_SIGN);
+    let sign = (x.0 as i32) >> 31;
+    let bound = if sign < 0 { -low } else { high };
+    let clamped = if magnitude < bound { magnitude } else { bound };
+    let shifted = clamped + TWO_23;
+    let rounded = (shifted.to_bits() & 0x007f_ffff) as i32;
+    let truncated = if shifted - TWO_23 > clamped { rounded.wrapping_sub(1) } else { rounded };
+    let signed = (truncated ^ sign).wrapping_sub(sign);
+    if value.is_nan() { 0 } else { signed }
+}
+
+impl Rule<F32> for F32 {
+    /// Every bit is kept, NaN payloads and signalling NaN included.
+    #[inline]
+    fn apply(self) -> F32 {
+        self
+    }
+}
+
+impl Rule<Bf16> for F32 {
+    /// See [`f32_to_bf16`].
+    #[inline]
+    fn apply(self) -> Bf16 {
+        f32_to_bf16(self)
+    }
+}
+
+impl Rule<F32> for F16 {
+    /// See [`f16_to_f32`].
+    #[inline]
+    fn apply(self) -> F32 {
+        f16_to_f32(self)
+    }
+}
+
+impl Rule<Bf16> for F16 {
+    /// [`f16_to_f32`] (exact), then [`f32_to_bf16`]. No f16 is too large for bf16.
+    #[inline]
+    fn apply(self) -> Bf16 {
+        f32_to_bf16(f16_to_f32(self))
+    }
+}
+
+macro_rules! float_to_small_integer {
+    ($($output:ty)*) => {$(
+        impl Rule<$output> for F32 {
+            /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
+            #[inline]
+            fn apply(self) -> $output {
+                truncate_small(self, <$output>::MIN as f32, <$output>::MAX as f32) as $output
+            }
+        }
+    )*};
+}
+float_to_small_integer!(u8 u16 i8 i16);
+
+macro_rules! float_to_large_integer {
+    ($($output:ty)*) => {$(
+        impl Rule<$output> for F32 {
+            /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
+            #[inline]
+            fn apply(self) -> $output {
+                f32::from_bits(self.0) as $output
+            }
+        }
+    )*};
+}
+float_to_large_integer!(u32 u64 i32 i64);
+
+macro_rules! half_to_integer {
+    ($($output:ty)*) => {$(
+        impl Rule<$output> for F16 {
+            /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
+            #[inline]
+            fn apply(self) -> $output {
+                f16_to_f32(self).apply()
+            }
+        }
+    )*};
+}
+half_to_integer!(u8 u16 u32 u64 i8 i16 i32 i64);
+
+macro_rules! integer_to_float {
+    ($($source:ty)*) => {$(
+        impl Rule<F32> for $source {
+            /// The nearest f32, ties to even.
+            #[inline]
+            fn apply(self) -> F32 {
+                F32((self as f32).to_bits())
+            }
+        }
+
+        impl Rule<Bf16> for $source {
+            /// The nearest f32, then the nearest bf16, ties to even each time: rounded twice, on purpose.
+            #[inline]
+            fn apply(self) -> Bf16 {
+                round_to_bf16(F32((self as f32).to_bits()))
+            }
+        }
+    )*};
+}
+integer_to_float!(u8 u16 u32 u64 i8 i16 i32 i64);
+
+macro_rules! integer_to_integer {
+    ($($source:ty => $($output:ty)*;)*) => {$($(
+        impl Rule<$output> for $source {
+            /// The value if it is in range, else the nearest bound. Integers all the way.
+            #[inline]
+            fn apply(self) -> $output {
+                const LOW: $source = bound(<$output>::MIN as i128, <$source>::MIN as i128, <$source>::MAX as i128) as $source;
+                const HIGH: $source = bound(<$output>::MAX as i128, <$source>::MIN as i128, <$source>::MAX as i128) as $source;
+                self.max(LOW).min(HIGH) as $output
+            }
+        }
+    )*)*};
+}
+integer_to_integer! {
+    u8 => u8 u16 u32 u64 i8 i16 i32 i64;
+    u16 => u8 u16 u32 u64 i8 i16 i32 i64;
+    u32 => u8 u16 u32 u64 i8 i16 i32 i64;
+    u64 => u8 u16 u32 u64 i8 i16 i32 i64;
+    i8 => u8 u16 u32 u64 i8 i16 i32 i64;
+    i16 => u8 u16 u32 u64 i8 i16 i32 i64;
+    i32 => u8 u16 u32 u64 i8 i16 i32 i64;
+    i64 => u8 u16 u32 u64 i8 i16 i32 i64;
+}
+
+/// An output's bound as the source can hold it (only at compile time).
+const fn bound(value: i128, low: i128, high: i128) -> i128 {
+    if value < low {
+        low
+    } else if value > high {
+        high
+    } else {
+        value
+    }
+}

@@ -1,7 +1,18 @@
-//! Conversion of whole buffers, by the trusted native code or in the sandbox. Same bits.
+//! Conversion of whole buffers and boxes, by the trusted native code or in the sandbox. Same bits.
+//!
+//! [`convert()`] is for one call from any thread; a [`Converter`] belongs to one worker and keeps its
+//! sandbox instance and its blocks. Errors name what does not fit; then nothing has been written.
 
-use crate::error::Result;
-use crate::{ByteOrder, Dtype, SourceType};
+mod boxes;
+
+use crate::error::{Error, Result};
+use crate::sandbox::{Guest, GuestLimits, Sandbox};
+use crate::{ByteOrder, Dtype, SourceType, Status};
+use boxes::{BlockBuffers, c_order, for_each_block};
+use damacy_core::convert::{ConvertError, Crop, Kernel, RowSink};
+use std::cell::RefCell;
+use std::mem;
+use std::sync::Arc;
 
 /// Which build of the conversion rules runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -15,8 +26,20 @@ pub enum Engine {
 
 /// Converts `src` (whole elements, contiguous) into `dst` (exactly as many output elements).
 ///
+/// The sandbox's instance is made at a thread's first call and kept for the thread.
+///
 /// # Errors
 /// `Inval` when the sizes do not fit; `Internal` for a trap in the guest.
+///
+/// ```
+/// use damacy::convert::{Engine, convert};
+/// use damacy::{ByteOrder, Dtype, SourceType};
+///
+/// let mut out = [0; 2];
+/// convert(Engine::Native, SourceType::U16, ByteOrder::Big, Dtype::U8, &[0x00, 0x07, 0x01, 0x00], &mut out)?;
+/// assert_eq!(out, [7, 255]);
+/// # Ok::<(), damacy::Error>(())
+/// ```
 pub fn convert(
     engine: Engine,
     source: SourceType,
@@ -25,6 +48,164 @@ pub fn convert(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<()> {
-    let _ = (engine, source, order, output, src, dst);
-    todo!()
+    thread_local! {
+        static GUEST: RefCell<GuestSlot> = const { RefCell::new(GuestSlot(None)) };
+    }
+    let kernel = Kernel::select(source, order, output);
+    match engine {
+        Engine::Native => kernel.convert(src, dst).map_err(refused),
+        Engine::Sandbox => {
+            kernel.check_sizes(src, dst).map_err(refused)?;
+            GUEST.with_borrow_mut(|slot| slot.with(|guest| call(guest, &kernel, src, dst)))
+        }
+    }
+}
+
+/// Converts boxes of one (source, output) pair with one engine; owned by one worker.
+pub struct Converter {
+    kernel: Kernel,
+    sandboxed: Option<Sandboxed>,
+}
+
+/// What the sandbox engine keeps between calls.
+#[derive(Default)]
+struct Sandboxed {
+    slot: GuestSlot,
+    buffers: BlockBuffers,
+}
+
+impl Converter {
+    /// A converter, for the sandbox with an instance of its own.
+    ///
+    /// # Errors
+    /// `Oom` or `Internal` when the sandbox or an instance of it cannot be made.
+    pub fn new(engine: Engine, source: SourceType, order: ByteOrder, output: Dtype) -> Result<Converter> {
+        let kernel = Kernel::select(source, order, output);
+        let sandboxed = match engine {
+            Engine::Native => None,
+            Engine::Sandbox => {
+                let mut sandboxed = Sandboxed::default();
+                sandboxed.slot.with(|_| Ok(()))?;
+                Some(sandboxed)
+            }
+        };
+        Ok(Converter { kernel, sandboxed })
+    }
+
+    /// Converts contiguous elements, as [`Kernel::convert`] does.
+    ///
+    /// # Errors
+    /// `Inval` when the sizes do not fit (nothing is written); `Internal` for a trap in the guest.
+    pub fn convert(&mut self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let kernel = &self.kernel;
+        let Some(sandboxed) = &mut self.sandboxed else {
+            return kernel.convert(src, dst).map_err(refused);
+        };
+        kernel.check_sizes(src, dst).map_err(refused)?;
+        sandboxed.slot.with(|guest| call(guest, kernel, src, dst))
+    }
+
+    /// Converts an N-d box from `src` into `sink`, as [`Kernel::crop`] does.
+    ///
+    /// # Errors
+    /// `Inval` when the box does not fit (nothing is written); `Internal` for a trap in the guest.
+    pub fn crop(&mut self, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
+        let kernel = &self.kernel;
+        let Some(Sandboxed { slot, buffers }) = &mut self.sandboxed else {
+            return kernel.crop(crop, src, sink).map_err(refused);
+        };
+        kernel.check(crop, src, sink).map_err(refused)?;
+        slot.with(|guest| crop_in_blocks(guest, buffers, kernel, crop, src, sink))
+    }
+
+    /// Converts one source element and writes it over an N-d box, as [`Kernel::fill`] does.
+    ///
+    /// # Errors
+    /// As [`Converter::crop`].
+    pub fn fill(
+        &mut self,
+        element: &[u8],
+        extent: &[u64],
+        dst_offset: usize,
+        dst_strides: &[isize],
+        sink: &mut impl RowSink,
+    ) -> Result<()> {
+        if self.sandboxed.is_none() {
+            return self.kernel.fill(element, extent, dst_offset, dst_strides, sink).map_err(refused);
+        }
+        let width = self.kernel.output().width();
+        let mut converted = [0; 8];
+        let converted = &mut converted[..width];
+        self.convert(element, converted)?;
+        copy_kernel(width).fill(converted, extent, dst_offset, dst_strides, sink).map_err(refused)
+    }
+}
+
+/// A guest of the process's sandbox, made when it is needed.
+#[derive(Default)]
+struct GuestSlot(Option<(Arc<Sandbox>, Guest)>);
+
+impl GuestSlot {
+    /// Runs `work` with the guest, which is made anew after an error and after a fork.
+    fn with<T>(&mut self, work: impl FnOnce(&mut Guest) -> Result<T>) -> Result<T> {
+        let sandbox = Sandbox::shared()?;
+        let (made_in, mut guest) = match self.0.take() {
+            Some((made_in, guest)) if Arc::ptr_eq(&made_in, &sandbox) => (made_in, guest),
+            other => {
+                // A guest made before a fork: its allocator may be locked for ever, so it is left alone.
+                mem::forget(other);
+                let guest = sandbox.guest(GuestLimits::default())?;
+                (sandbox, guest)
+            }
+        };
+        let result = work(&mut guest);
+        if result.is_ok() {
+            self.0 = Some((made_in, guest));
+        }
+        result
+    }
+}
+
+/// Gathers blocks of the box in the source type, has the guest convert them, and writes them to the sink.
+fn crop_in_blocks(
+    guest: &mut Guest,
+    buffers: &mut BlockBuffers,
+    kernel: &Kernel,
+    crop: &Crop<'_>,
+    src: &[u8],
+    sink: &mut impl RowSink,
+) -> Result<()> {
+    let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
+    let (gather, scatter) = (copy_kernel(src_width), copy_kernel(dst_width));
+    for_each_block(crop, src_width.max(dst_width), |block| {
+        let (gathered, converted) = buffers.sized(block.elements * src_width, block.elements * dst_width);
+        let packed = c_order(block.crop.extent, src_width);
+        let crop_in = Crop { dst_offset: 0, dst_strides: &packed, ..block.crop };
+        gather.crop(&crop_in, src, &mut &mut *gathered).map_err(refused)?;
+        call(guest, kernel, gathered, converted)?;
+        let packed = c_order(block.crop.extent, dst_width);
+        let crop_out = Crop { src_offset: 0, src_strides: &packed, ..block.crop };
+        scatter.crop(&crop_out, converted, sink).map_err(refused)
+    })
+}
+
+fn call(guest: &mut Guest, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<()> {
+    guest
+        .convert(kernel.source(), kernel.order(), kernel.output(), src, dst)
+        .map_err(|error| Error::new(error.status, "convert", error.message))
+}
+
+/// A kernel that copies elements of `width` bytes as they are.
+fn copy_kernel(width: usize) -> Kernel {
+    let (source, output) = match width {
+        1 => (SourceType::U8, Dtype::U8),
+        2 => (SourceType::U16, Dtype::U16),
+        4 => (SourceType::U32, Dtype::U32),
+        _ => (SourceType::U64, Dtype::U64),
+    };
+    Kernel::select(source, ByteOrder::NATIVE, output)
+}
+
+fn refused(error: ConvertError) -> Error {
+    Error::new(Status::Inval, "convert", error.to_string()).with_source(error)
 }

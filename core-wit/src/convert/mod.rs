@@ -2,46 +2,60 @@
 //!
 //! All slices are raw bytes: source elements in the given byte order, output elements in the
 //! machine's order (little-endian on every supported target). Nothing allocates, nothing panics.
+//!
+//! ```
+//! use damacy_core::convert::Kernel;
+//! use damacy_core::{ByteOrder, Dtype, SourceType};
+//!
+//! let kernel = Kernel::select(SourceType::I16, ByteOrder::Big, Dtype::U8);
+//! let mut out = [0; 3];
+//! kernel.convert(&[0xff, 0xff, 0x00, 0x0c, 0x01, 0x00], &mut out)?; // -1, 12, 256
+//! assert_eq!(out, [0, 12, 255]);
+//! # Ok::<(), damacy_core::convert::ConvertError>(())
+//! ```
+
+mod error;
+mod flat;
+mod gather;
+mod walk;
+
+pub use error::ConvertError;
 
 use crate::{ByteOrder, Dtype, SourceType};
+use core::fmt;
+use flat::Flat;
+use gather::{Swap, gather};
+use walk::{Row, Walk};
 
-/// Why a conversion was refused. Nothing has been written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConvertError {
-    /// The source is not a whole number of elements.
-    RaggedSource {
-        /// Bytes given.
-        bytes: usize,
-        /// Bytes an element.
-        width: usize,
-    },
-    /// The destination has another size than the converted source.
-    WrongDestination {
-        /// Bytes given.
-        bytes: usize,
-        /// Bytes needed.
-        needed: usize,
-    },
-    /// A row of the crop lies outside the source.
-    OutOfSource,
-    /// A row of the crop lies outside the destination.
-    OutOfDestination,
-    /// The crop's extent and strides do not have the same rank.
-    RankMismatch,
-}
+/// Axes that a [`Crop`] may have.
+pub const MAX_RANK: usize = 32;
+
+/// Elements in a block that is gathered or scattered through the stack.
+const BLOCK_ELEMENTS: usize = 512;
+
+/// Bytes in a block, at the widest element.
+const BLOCK_BYTES: usize = BLOCK_ELEMENTS * 8;
 
 /// A conversion for one (source, byte order, output) triple, selected once and used for any number of rows.
 #[derive(Clone, Copy)]
 pub struct Kernel {
     source: SourceType,
+    order: ByteOrder,
     output: Dtype,
-    // private function pointers
+    swap: Swap,
+    flat: Flat,
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({} {:?} -> {})", self.source, self.order, self.output)
+    }
 }
 
 /// An N-d box of elements to convert: where its rows start and how far its elements lie apart.
 ///
-/// All strides are in bytes and may be negative; `extent`, `src_strides` and `dst_strides` have one entry per axis.
+/// All strides are in bytes and may be negative; `extent`, `src_strides` and `dst_strides` have one entry per
+/// axis, at most [`MAX_RANK`]. Source elements may overlap (a stride of 0 repeats one); destination elements must not.
 #[derive(Clone, Copy, Debug)]
 pub struct Crop<'a> {
     /// Elements along each axis (`[]` is one element).
@@ -57,6 +71,9 @@ pub struct Crop<'a> {
 }
 
 /// Where converted rows go: a plain slice, or memory that several threads fill in disjoint rows.
+///
+/// The valid offsets are one contiguous range. Kernels ask only for bytes that belong to elements of their
+/// box: first for its two outermost elements (nothing is written), then for each row, once.
 pub trait RowSink {
     /// The `len` bytes at `offset`, or `None` if they are not wholly inside the destination.
     fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]>;
@@ -71,8 +88,8 @@ impl RowSink for &mut [u8] {
 impl Kernel {
     /// The kernel for a pair and the byte order of the source.
     pub fn select(source: SourceType, order: ByteOrder, output: Dtype) -> Kernel {
-        let _ = order;
-        Kernel { source, output }
+        let swap = if order == ByteOrder::NATIVE || source.width() == 1 { Swap::Keep } else { Swap::Reverse };
+        Kernel { source, order, output, swap, flat: flat::select(source, output) }
     }
 
     /// The source type.
@@ -80,9 +97,30 @@ impl Kernel {
         self.source
     }
 
+    /// The byte order of the source.
+    pub fn order(&self) -> ByteOrder {
+        self.order
+    }
+
     /// The output type.
     pub fn output(&self) -> Dtype {
         self.output
+    }
+
+    /// Checks sizes as [`Kernel::convert`] does, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`Kernel::convert`].
+    pub fn check_sizes(&self, src: &[u8], dst: &[u8]) -> Result<(), ConvertError> {
+        let width = self.source.width();
+        if !src.len().is_multiple_of(width) {
+            return Err(ConvertError::RaggedSource { bytes: src.len(), width });
+        }
+        let needed = (src.len() / width).saturating_mul(self.output.width());
+        if dst.len() != needed {
+            return Err(ConvertError::WrongDestination { bytes: dst.len(), needed });
+        }
+        Ok(())
     }
 
     /// Converts contiguous elements. `src` holds whole elements, `dst` exactly as many.
@@ -90,17 +128,53 @@ impl Kernel {
     /// # Errors
     /// [`ConvertError`] when the sizes do not fit; then nothing is written.
     pub fn convert(&self, src: &[u8], dst: &mut [u8]) -> Result<(), ConvertError> {
-        let _ = (src, dst);
-        todo!()
+        self.check_sizes(src, dst)?;
+        match self.swap {
+            Swap::Keep => (self.flat)(src, dst),
+            Swap::Reverse => self.gathered_row(src, 0, self.source.width() as isize, dst, &mut Block::new()),
+        }
+        Ok(())
     }
 
-    /// Converts an N-d box from `src` into `sink`, row by row along the last axis.
+    /// Checks a box as [`Kernel::crop`] does, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`Kernel::crop`].
+    pub fn check(&self, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<(), ConvertError> {
+        walk::check(crop, src.len(), self.source.width(), self.output.width(), sink).map(drop)
+    }
+
+    /// Converts an N-d box from `src` into `sink`, in rows that are as long as source and destination allow.
+    ///
+    /// Bytes of the sink that belong to no element of the box are left alone.
     ///
     /// # Errors
     /// [`ConvertError`] when a corner of the box lies outside source or destination (found before anything is written).
     pub fn crop(&self, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<(), ConvertError> {
-        let _ = (crop, src, sink);
-        todo!()
+        let (src_width, dst_width) = (self.source.width(), self.output.width());
+        if !walk::check(crop, src.len(), src_width, dst_width, sink)? {
+            return Ok(());
+        }
+        let walk = Walk::new(crop, src_width, dst_width);
+        let row = walk.row();
+        if row.dst_stride != dst_width as isize {
+            return self.scatter(&walk, src, sink);
+        }
+        let dst_len = row.len * dst_width;
+        if row.src_stride == src_width as isize && self.swap == Swap::Keep {
+            let src_len = row.len * src_width;
+            return walk.rows(|from, to| {
+                let src = src.get(from..from + src_len).ok_or(ConvertError::OutOfSource)?;
+                (self.flat)(src, sink.row(to, dst_len).ok_or(ConvertError::OutOfDestination)?);
+                Ok(())
+            });
+        }
+        let mut block = Block::new();
+        walk.rows(|from, to| {
+            let dst = sink.row(to, dst_len).ok_or(ConvertError::OutOfDestination)?;
+            self.gathered_row(src, from, row.src_stride, dst, &mut block);
+            Ok(())
+        })
     }
 
     /// Writes one source element (in the kernel's byte order), converted, over an N-d box of the destination.
@@ -116,7 +190,94 @@ impl Kernel {
         dst_strides: &[isize],
         sink: &mut impl RowSink,
     ) -> Result<(), ConvertError> {
-        let _ = (element, extent, dst_offset, dst_strides, sink);
-        todo!()
+        let (src_width, dst_width) = (self.source.width(), self.output.width());
+        if element.len() != src_width {
+            return Err(ConvertError::RaggedSource { bytes: element.len(), width: src_width });
+        }
+        let mut converted = [0; 8];
+        let converted = &mut converted[..dst_width];
+        self.convert(element, converted)?;
+        let src_strides = [0; MAX_RANK];
+        let src_strides = src_strides.get(..extent.len()).unwrap_or(dst_strides);
+        let crop = Crop { extent, src_offset: 0, src_strides, dst_offset, dst_strides };
+        if !walk::check(&crop, src_width, src_width, dst_width, sink)? {
+            return Ok(());
+        }
+        let walk = Walk::new(&crop, 0, dst_width);
+        let Row { len, dst_stride, .. } = walk.row();
+        if dst_stride == dst_width as isize {
+            return walk.rows(|_, to| {
+                repeat(converted, sink.row(to, len * dst_width).ok_or(ConvertError::OutOfDestination)?);
+                Ok(())
+            });
+        }
+        walk.rows(|_, mut to| {
+            for _ in 0..len {
+                sink.row(to, dst_width).ok_or(ConvertError::OutOfDestination)?.copy_from_slice(converted);
+                to = to.wrapping_add_signed(dst_stride);
+            }
+            Ok(())
+        })
+    }
+
+    /// Converts elements that lie `stride` bytes apart or in the other byte order, block by block.
+    fn gathered_row(&self, src: &[u8], mut from: usize, stride: isize, dst: &mut [u8], block: &mut Block) {
+        let (src_width, dst_width) = (self.source.width(), self.output.width());
+        for dst in dst.chunks_mut(BLOCK_ELEMENTS * dst_width) {
+            let n = dst.len() / dst_width;
+            let block = &mut block.0[..n * src_width];
+            gather(src_width, self.swap, src, from, stride, block);
+            (self.flat)(block, dst);
+            from = from.wrapping_add_signed((n as isize).wrapping_mul(stride));
+        }
+    }
+
+    /// Converts rows whose elements lie apart in the destination, block by block, and writes each element.
+    fn scatter(&self, walk: &Walk, src: &[u8], sink: &mut impl RowSink) -> Result<(), ConvertError> {
+        let (src_width, dst_width) = (self.source.width(), self.output.width());
+        let row = walk.row();
+        let (mut gathered, mut converted) = (Block::new(), Block::new());
+        walk.rows(|mut from, mut to| {
+            let mut left = row.len;
+            while left > 0 {
+                let n = left.min(BLOCK_ELEMENTS);
+                left -= n;
+                let gathered = &mut gathered.0[..n * src_width];
+                let converted = &mut converted.0[..n * dst_width];
+                gather(src_width, self.swap, src, from, row.src_stride, gathered);
+                (self.flat)(gathered, converted);
+                for element in converted.chunks_exact(dst_width) {
+                    sink.row(to, dst_width).ok_or(ConvertError::OutOfDestination)?.copy_from_slice(element);
+                    to = to.wrapping_add_signed(row.dst_stride);
+                }
+                from = from.wrapping_add_signed((n as isize).wrapping_mul(row.src_stride));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Elements on their way through the stack.
+#[repr(align(64))]
+struct Block([u8; BLOCK_BYTES]);
+
+impl Block {
+    fn new() -> Block {
+        Block([0; BLOCK_BYTES])
+    }
+}
+
+/// Writes `element` over and over.
+fn repeat(element: &[u8], row: &mut [u8]) {
+    fn repeat_width<const W: usize>(element: &[u8], row: &mut [u8]) {
+        if let Some(element) = element.first_chunk::<W>() {
+            row.as_chunks_mut::<W>().0.fill(*element);
+        }
+    }
+    match element.len() {
+        1 => repeat_width::<1>(element, row),
+        2 => repeat_width::<2>(element, row),
+        4 => repeat_width::<4>(element, row),
+        _ => repeat_width::<8>(element, row),
     }
 }

@@ -2,7 +2,5 @@
 //! bounded memory, and never a crash.
 
 mod bombs;
-mod damage;
 mod memory;
-mod shards;
 mod support;

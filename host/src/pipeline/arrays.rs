@@ -1,0 +1,53 @@
+//! Opened arrays by URI, least recently used first out. Belongs to the planner thread; windows keep what they use alive.
+
+use crate::error::Result;
+use crate::sandbox::Guest;
+use crate::zarr::{Array, ParseMetadata};
+use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Arrays kept open.
+const MOST: usize = 1024;
+
+/// The cache.
+#[derive(Default)]
+pub(super) struct Arrays {
+    open: HashMap<Arc<str>, Entry>,
+    clock: u64,
+}
+
+struct Entry {
+    array: Arc<Array>,
+    used: u64,
+}
+
+impl Arrays {
+    /// The array at a URI, opened (its metadata parsed in the sandbox) if it is not.
+    ///
+    /// # Errors
+    /// Those of [`Array::open`].
+    pub fn get(&mut self, uri: &Arc<str>, guest: &mut Guest) -> Result<Arc<Array>> {
+        self.clock += 1;
+        if let Some(entry) = self.open.get_mut(uri) {
+            entry.used = self.clock;
+            return Ok(Arc::clone(&entry.array));
+        }
+        let array = Arc::new(Array::open(uri, &mut InGuest(guest))?);
+        if self.open.len() >= MOST {
+            let oldest = self.open.iter().min_by_key(|(_, entry)| entry.used).map(|(uri, _)| Arc::clone(uri));
+            oldest.map(|uri| self.open.remove(&uri));
+        }
+        self.open.insert(Arc::clone(uri), Entry { array: Arc::clone(&array), used: self.clock });
+        Ok(array)
+    }
+}
+
+/// Parses in the sandbox, with the default limits.
+struct InGuest<'a>(&'a mut Guest);
+
+impl ParseMetadata for InGuest<'_> {
+    fn parse_metadata(&mut self, format: ZarrFormat, bytes: &[u8]) -> Result<ArrayMetadata, damacy_core::error::Error> {
+        self.0.parse_metadata(format, bytes, &MetadataLimits::default())
+    }
+}

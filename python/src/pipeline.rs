@@ -1,0 +1,229 @@
+//! The host's pipeline for Python: configuration in, parts of batches out.
+//!
+//! Waits are cut into slices of [`SLICE`], detached from the interpreter; between them signals are checked (so that
+//! Ctrl-C interrupts) and log records delivered.
+
+use crate::buffer::Buffer;
+use crate::errors::{invalid, to_python};
+use crate::logging;
+use crate::samples::{PySamples, tag_object};
+use damacy::convert::Engine;
+use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, Dtype, PipelineConfig, PlanLimits, QueueLimits, Status};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::mem::ManuallyDrop;
+use std::time::{Duration, Instant};
+
+/// The longest wait without a look at signals; well below the 0.2 s in which Ctrl-C must act.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// `damacy.BatchSpec`.
+#[derive(FromPyObject)]
+pub struct SpecArgument {
+    samples: u64,
+    shape: Vec<u64>,
+    dtype: u8,
+}
+
+/// `damacy.CpuExecutor`.
+#[derive(FromPyObject)]
+pub struct ExecutorArgument {
+    engine: String,
+    limits: CpuLimitsArgument,
+}
+
+#[derive(FromPyObject)]
+struct CpuLimitsArgument {
+    max_memory_bytes: u64,
+    workers: Option<usize>,
+    output_buffers: Option<usize>,
+}
+
+/// `damacy.PlanLimits`.
+#[derive(FromPyObject)]
+pub struct PlanLimitsArgument {
+    memory_bytes: u64,
+    deadline_s: f64,
+    max_chunks: u64,
+}
+
+/// `damacy.QueueLimits`.
+#[derive(FromPyObject)]
+pub struct QueueLimitsArgument {
+    lookahead_samples: Option<usize>,
+}
+
+/// Id, shape, dtype, bytes, tags, memory.
+type BatchParts = (u64, Py<PyTuple>, u8, u64, Py<PyTuple>, Buffer);
+
+/// The pipeline of one `damacy.Pipeline`.
+#[pyclass(frozen, module = "damacy._native")]
+pub struct Pipeline {
+    host: ManuallyDrop<damacy::Pipeline>,
+}
+
+#[pymethods]
+impl Pipeline {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        output: SpecArgument,
+        executor: ExecutorArgument,
+        limits: PlanLimitsArgument,
+        queues: QueueLimitsArgument,
+        drop_last: bool,
+        pop_timeout_s: Option<f64>,
+    ) -> PyResult<Pipeline> {
+        let config = PipelineConfig {
+            output: BatchSpec { samples: output.samples, shape: output.shape, dtype: dtype_of(py, output.dtype)? },
+            executor: CpuExecutor {
+                engine: engine_of(py, &executor.engine)?,
+                limits: CpuLimits {
+                    max_memory_bytes: executor.limits.max_memory_bytes,
+                    workers: executor.limits.workers,
+                    output_buffers: executor.limits.output_buffers,
+                },
+            },
+            planner: PlanLimits {
+                memory_bytes: limits.memory_bytes,
+                deadline: seconds(py, "deadline_s", limits.deadline_s)?,
+                max_chunks: limits.max_chunks,
+            },
+            queues: QueueLimits { lookahead_samples: queues.lookahead_samples },
+            drop_last,
+            pop_timeout: pop_timeout_s.map(|s| seconds(py, "pop_timeout_s", s)).transpose()?,
+        };
+        logging::deliver(py)?;
+        let host = py.detach(|| damacy::Pipeline::new(config));
+        logging::deliver(py)?;
+        let host = ManuallyDrop::new(host.map_err(|error| to_python(py, &error))?);
+        Ok(Pipeline { host })
+    }
+
+    fn push(&self, py: Python<'_>, samples: Py<PyAny>, at_a_time: usize) -> PyResult<()> {
+        let samples = Box::new(PySamples::new(samples, at_a_time.max(1)));
+        py.detach(|| self.host.push(samples)).map_err(|error| to_python(py, &error))
+    }
+
+    fn pop(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<BatchParts> {
+        let batch = self.wait(py, timeout, |slice| self.host.pop(Some(slice)))?;
+        parts(py, &batch)
+    }
+
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<BatchParts>> {
+        let batch = self.wait(py, timeout, |slice| self.host.next_batch(Some(slice)))?;
+        batch.map(|batch| parts(py, &batch)).transpose()
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = py.detach(|| self.host.stats());
+        let figures = PyDict::new(py);
+        for (name, count) in [
+            ("batches", stats.batches),
+            ("samples", stats.samples),
+            ("dropped_samples", stats.dropped_samples),
+            ("windows", stats.windows),
+            ("chunks_decoded", stats.chunks_decoded),
+            ("decodes_avoided", stats.decodes_avoided),
+            ("chunks_missing", stats.chunks_missing),
+            ("read_bytes", stats.read_bytes),
+            ("index_bytes", stats.index_bytes),
+            ("decoded_bytes", stats.decoded_bytes),
+            ("needed_bytes", stats.needed_bytes),
+            ("output_bytes", stats.output_bytes),
+            ("buffers", stats.buffers),
+            ("buffers_held", stats.buffers_held),
+            ("memory_bytes", stats.memory_bytes),
+            ("peak_memory_bytes", stats.peak_memory_bytes),
+        ] {
+            figures.set_item(name, count)?;
+        }
+        for (name, time) in [
+            ("plan_time", stats.plan_time),
+            ("read_time", stats.read_time),
+            ("decode_time", stats.decode_time),
+            ("convert_time", stats.convert_time),
+            ("wait_time", stats.wait_time),
+        ] {
+            figures.set_item(name, time.as_secs_f64())?;
+        }
+        Ok(figures)
+    }
+
+    fn reset_stats(&self, py: Python<'_>) {
+        py.detach(|| self.host.reset_stats());
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.host.close());
+        logging::deliver(py)
+    }
+}
+
+impl Pipeline {
+    /// Calls `attempt` with slices of `timeout` until it gives anything but "not within this slice".
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+        attempt: impl Fn(Duration) -> damacy::Result<T> + Sync,
+    ) -> PyResult<T> {
+        let timeout = timeout.map(|s| seconds(py, "timeout", s)).transpose()?;
+        let start = Instant::now();
+        loop {
+            let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
+            let slice = left.map_or(SLICE, |left| left.min(SLICE));
+            let slice_start = Instant::now();
+            let result = py.detach(|| attempt(slice));
+            logging::deliver(py)?;
+            match result {
+                Ok(batch) => return Ok(batch),
+                Err(error) => {
+                    let is_last = left.is_some_and(|left| left <= slice);
+                    let within_slice = slice_start.elapsed() < slice;
+                    if error.status() != Status::Again || error.is_starved() || within_slice || is_last {
+                        return Err(to_python(py, &error));
+                    }
+                }
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here, and not used afterwards.
+        let host = unsafe { ManuallyDrop::take(&mut self.host) };
+        // Closing waits for threads that may be waiting for the interpreter.
+        let mut host = Some(host);
+        Python::try_attach(|py| py.detach(|| drop(host.take())));
+    }
+}
+
+fn parts(py: Python<'_>, batch: &Batch) -> PyResult<BatchParts> {
+    let info = batch.info();
+    let shape = PyTuple::new(py, &info.shape)?.unbind();
+    let tags = PyTuple::new(py, info.tags.iter().map(|tag| tag_object(py, tag.as_ref())))?.unbind();
+    let buffer = Buffer::new(batch.data(), info.shape.clone(), info.dtype);
+    Ok((info.id, shape, info.dtype as u8, info.nbytes, tags, buffer))
+}
+
+/// The output type of a number of `damacy.Dtype`.
+pub fn dtype_of(py: Python<'_>, value: u8) -> PyResult<Dtype> {
+    Dtype::from_value(value).ok_or_else(|| invalid(py, "config", format!("{value} is no output type")))
+}
+
+/// The engine of a name of `damacy.Engine`.
+pub fn engine_of(py: Python<'_>, name: &str) -> PyResult<Engine> {
+    match name {
+        "native" => Ok(Engine::Native),
+        "sandbox" => Ok(Engine::Sandbox),
+        _ => Err(invalid(py, "config", format!("engine is {name:?}; accepted are \"native\" and \"sandbox\""))),
+    }
+}
+
+fn seconds(py: Python<'_>, what: &str, value: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(value)
+        .map_err(|_| invalid(py, "config", format!("{what} is {value}; accepted are seconds, 0 or more")))
+}
