@@ -43,7 +43,8 @@ fn a_chunk_that_does_not_fit_is_refused_at_its_batch() {
 
 #[test]
 fn larger_chunks_shrink_what_runs_at_once() {
-    let stores = [Store::new(&[300_000], &[100]), Store::new(&[300_000], &[60_000]), Store::new(&[300_000], &[300_000])];
+    let stores =
+        [Store::new(&[300_000], &[100]), Store::new(&[300_000], &[60_000]), Store::new(&[300_000], &[300_000])];
     let limit = 6 * MIB;
     let mut config = config(2, &[50_000]);
     config.executor.limits.max_memory_bytes = limit;

@@ -41,7 +41,8 @@ fn a_bad_sample_fails_its_batch_alone_and_names_the_array() {
     let broken = tempfile::tempdir().unwrap();
     std::fs::write(broken.path().join("zarr.json"), "{\"zarr_format\": 3,").unwrap();
     let broken: Arc<str> = Arc::from(broken.path().to_str().unwrap());
-    let sample = |uri: &Arc<str>, bounds: &[(u64, u64)]| Sample { uri: uri.clone(), bounds: bounds.to_vec(), tag: None };
+    let sample =
+        |uri: &Arc<str>, bounds: &[(u64, u64)]| Sample { uri: uri.clone(), bounds: bounds.to_vec(), tag: None };
     for (bad, status) in [
         (store.sample(&[(0, 4)]), Status::Inval),
         (store.sample(&[(96, 101)]), Status::Inval),
@@ -155,6 +156,12 @@ fn bad_configurations_are_refused_with_the_value_and_what_is_accepted() {
             c.executor.limits.max_memory_bytes = 1_000_000;
         },
         Status::Budget,
-        &["8 samples x 64 x 128 x 128", "x 4 bytes = 33554432", "2 x 33554432", "68157440", "max_memory_bytes = 1000000"],
+        &[
+            "8 samples x 64 x 128 x 128",
+            "x 4 bytes = 33554432",
+            "2 x 33554432",
+            "68157440",
+            "max_memory_bytes = 1000000",
+        ],
     );
 }

@@ -22,7 +22,8 @@ fn an_endless_generator_is_pulled_no_further_than_the_look_ahead() {
         })))
         .unwrap();
     for batch in 0..200u64 {
-        let expected: Vec<u16> = [2 * batch % 90, (2 * batch + 1) % 90].iter().flat_map(|&i| values(&[(i, i + 5)])).collect();
+        let expected: Vec<u16> =
+            [2 * batch % 90, (2 * batch + 1) % 90].iter().flat_map(|&i| values(&[(i, i + 5)])).collect();
         let popped = pipeline.pop(PATIENCE).unwrap();
         assert_eq!((popped.info().id, as_u16(&popped)), (batch, expected));
         // Batches held or waiting, and one window more. The pool alone would carry many thousands.

@@ -117,8 +117,7 @@ fn an_array_without_axes_gives_batches_of_one_axis() {
 #[test]
 fn samples_of_many_arrays_mix_in_a_batch() {
     let stores: Vec<Store> = (1..=5).map(|chunk| Store::new(&[50], &[chunk * 3])).collect();
-    let samples: Vec<Sample> =
-        (0..40).map(|i| stores[i * 7 % 5].sample(&[(i as u64, i as u64 + 10)])).collect();
+    let samples: Vec<Sample> = (0..40).map(|i| stores[i * 7 % 5].sample(&[(i as u64, i as u64 + 10)])).collect();
     let pipeline = pipeline(4, &[10]);
     pipeline.push(good(samples.clone())).unwrap();
     for expected in samples.chunks(4) {

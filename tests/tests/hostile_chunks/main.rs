@@ -2,5 +2,7 @@
 //! bounded memory, and never a crash.
 
 mod bombs;
+mod damage;
 mod memory;
+mod shards;
 mod support;

@@ -15,6 +15,9 @@ pub fn in_child(name: &str, body: impl FnOnce()) {
     let child = Command::new(env::current_exe().expect("this binary"))
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
+        // Freed memory goes back to the system at once, or one measurement would hide in what another has left.
+        .env("MALLOC_MMAP_THRESHOLD_", "16384")
+        .env("MALLOC_TRIM_THRESHOLD_", "0")
         .output()
         .expect("a child process");
     let text = String::from_utf8_lossy(&child.stdout);
