@@ -170,7 +170,11 @@ fn compressor(code: u8) -> Result<super::Decode, Failure> {
 }
 
 fn lz4(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {
-    lz4_flex::block::decompress_into(src, dst).map_err(|e| Failure::Corrupt(format!("lz4: {e}")))
+    use lz4_flex::block::{DecompressError, decompress_into};
+    decompress_into(src, dst).map_err(|e| match e {
+        DecompressError::OutputTooSmall { expected, .. } => Failure::TooLong { claimed: Some(expected as u64) },
+        other => Failure::Corrupt(format!("lz4: {other}")),
+    })
 }
 
 fn snappy(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {

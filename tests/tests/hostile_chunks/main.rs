@@ -1,0 +1,8 @@
+//! Chunk bytes as an attacker or a failing disk would leave them: the right value or an error that names the file, within
+//! bounded memory, and never a crash.
+
+mod bombs;
+mod damage;
+mod memory;
+mod shards;
+mod support;
