@@ -13,28 +13,11 @@ use pyo3::exceptions::{PyBufferError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::c_int;
-use std::mem::ManuallyDrop;
-use std::sync::Arc;
-
-/// Memory of a batch. In a forked child it is never given back: the pool's threads are not there.
-struct Held {
-    data: ManuallyDrop<BatchData>,
-    process: u32,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if self.process == std::process::id() {
-            // SAFETY: dropped once, here, and not used afterwards.
-            unsafe { ManuallyDrop::drop(&mut self.data) };
-        }
-    }
-}
 
 /// Keeps a batch's memory alive and exports it.
 #[pyclass(frozen, module = "damacy._native")]
 pub struct Buffer {
-    held: Arc<Held>,
+    data: BatchData,
     shape: Vec<u64>,
     dtype: Dtype,
 }
@@ -42,21 +25,20 @@ pub struct Buffer {
 impl Buffer {
     /// A handle on the memory of a batch of `shape`.
     pub fn new(data: BatchData, shape: Vec<u64>, dtype: Dtype) -> Buffer {
-        let held = Held { data: ManuallyDrop::new(data), process: std::process::id() };
-        Buffer { held: Arc::new(held), shape, dtype }
+        Buffer { data, shape, dtype }
     }
 
     fn view<M: ManagedTensorBase>(&self) -> PyResult<Managed<M>> {
-        let data = self.held.data.as_ptr();
+        let data = self.data.as_ptr();
         // SAFETY: the context keeps `data` alive, and the batch has `shape` elements of `dtype`.
-        unsafe { self.managed(self.held.clone(), data, DlpackFlags::empty()) }
+        unsafe { self.managed(Box::new(self.data.clone()), data, DlpackFlags::empty()) }
     }
 
     fn copy<M: ManagedTensorBase>(&self, py: Python<'_>) -> PyResult<Managed<M>> {
-        let mut lines = Lines::allocate(self.held.data.len())?;
+        let mut lines = Lines::allocate(self.data.len())?;
         let data = lines.as_mut_ptr();
-        let (source, target) = (Address(self.held.data.as_ptr()), Address(data));
-        let bytes = self.held.data.len();
+        let (source, target) = (Address(self.data.as_ptr()), Address(data));
+        let bytes = self.data.len();
         // SAFETY: both hold `bytes` bytes, `target` was just allocated, and both outlive the call.
         py.detach(move || unsafe { source.copy_to(target, bytes) });
         // SAFETY: the context keeps `data` alive; nobody else has it, so that IS_COPIED is true.
@@ -126,7 +108,7 @@ impl Buffer {
     /// # Safety
     /// Called by Python's buffer protocol with a `view` to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        let data = &slf.get().held.data;
+        let data = &slf.get().data;
         let bytes = isize::try_from(data.len()).map_err(|_| PyBufferError::new_err("the batch is too large"))?;
         // SAFETY: `view` is Python's to fill; it keeps a reference to this object, and so to the memory.
         let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), data.as_ptr().cast(), bytes, 0, flags) };

@@ -5,11 +5,16 @@
 
 use crate::errors::{invalid, to_python};
 use crate::pipeline::{dtype_of, engine_of};
-use damacy::convert::Engine;
-use damacy::{ByteOrder, Error, SourceType, Status};
+use damacy::convert::{Converter, Engine};
+use damacy::{ByteOrder, SourceType};
 use damacy_core::convert::{Crop, Kernel};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
+use std::cell::RefCell;
+
+thread_local! {
+    static SANDBOX: RefCell<Converter> = RefCell::new(Converter::new(Engine::Sandbox));
+}
 
 /// The bytes that a strided buffer touches.
 struct Span {
@@ -79,61 +84,20 @@ pub fn convert(
     // SAFETY: likewise, `out` is writable, and the spans do not overlap.
     let dst = unsafe { std::slice::from_raw_parts_mut(dst_span.start as *mut u8, dst_span.len) };
 
-    let axes = Axes::simplified(source.shape(), source.strides(), out.strides());
-    let contiguous = source.is_c_contiguous() && out.is_c_contiguous();
+    let extent: Vec<u64> = source.shape().iter().map(|&extent| extent as u64).collect();
+    let crop = Crop {
+        extent: &extent,
+        src_offset: src_span.offset,
+        src_strides: source.strides(),
+        dst_offset: dst_span.offset,
+        dst_strides: out.strides(),
+    };
+    let kernel = Kernel::select(from, order, output);
     let result = py.detach(|| match engine {
-        Engine::Sandbox if contiguous => damacy::convert::convert(engine, from, order, output, src, dst),
-        Engine::Sandbox => Err(Error::new(Status::Inval, "convert", "the sandbox takes contiguous buffers")),
-        Engine::Native => {
-            let crop = Crop {
-                extent: &axes.extent,
-                src_offset: src_span.offset,
-                src_strides: &axes.src_strides,
-                dst_offset: dst_span.offset,
-                dst_strides: &axes.dst_strides,
-            };
-            Kernel::select(from, order, output)
-                .crop(&crop, src, &mut &mut *dst)
-                .map_err(|error| Error::new(Status::Internal, "convert", format!("{error:?}")))
-        }
+        Engine::Native => Converter::new(engine).crop(&kernel, &crop, src, &mut &mut *dst),
+        Engine::Sandbox => SANDBOX.with_borrow_mut(|converter| converter.crop(&kernel, &crop, src, &mut &mut *dst)),
     });
     source.release(py);
     out.release(py);
     result.map_err(|error| to_python(py, &error))
-}
-
-/// The axes of both buffers in the order of the destination's memory, neighbours joined where both allow it.
-struct Axes {
-    extent: Vec<u64>,
-    src_strides: Vec<isize>,
-    dst_strides: Vec<isize>,
-}
-
-impl Axes {
-    fn simplified(shape: &[usize], src_strides: &[isize], dst_strides: &[isize]) -> Axes {
-        let mut axes: Vec<(usize, isize, isize)> = (shape.iter().zip(src_strides).zip(dst_strides))
-            .map(|((&extent, &src), &dst)| (extent, src, dst))
-            .filter(|&(extent, ..)| extent != 1)
-            .collect();
-        axes.sort_by_key(|&(_, _, dst)| std::cmp::Reverse(dst.unsigned_abs()));
-        let mut joined: Vec<(usize, isize, isize)> = Vec::with_capacity(axes.len());
-        for (extent, src, dst) in axes {
-            let joins = |outer: isize, inner: isize| {
-                isize::try_from(extent).ok().and_then(|extent| inner.checked_mul(extent)) == Some(outer)
-            };
-            match joined.last_mut() {
-                Some((outer, outer_src, outer_dst))
-                    if joins(*outer_src, src) && joins(*outer_dst, dst) && outer.checked_mul(extent).is_some() =>
-                {
-                    (*outer, *outer_src, *outer_dst) = (*outer * extent, src, dst);
-                }
-                _ => joined.push((extent, src, dst)),
-            }
-        }
-        Axes {
-            extent: joined.iter().map(|axis| axis.0 as u64).collect(),
-            src_strides: joined.iter().map(|axis| axis.1).collect(),
-            dst_strides: joined.iter().map(|axis| axis.2).collect(),
-        }
-    }
 }

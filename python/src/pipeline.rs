@@ -1,15 +1,14 @@
 //! The host's pipeline for Python: configuration in, parts of batches out.
 //!
 //! Waits are cut into slices of [`SLICE`], detached from the interpreter; between them signals are checked (so that
-//! Ctrl-C interrupts) and log records delivered. A pipeline belongs to the process that opened it: a forked child
-//! has none of its threads.
+//! Ctrl-C interrupts) and log records delivered.
 
 use crate::buffer::Buffer;
 use crate::errors::{invalid, to_python};
 use crate::logging;
 use crate::samples::{PySamples, tag_object};
 use damacy::convert::Engine;
-use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, Dtype, Error, PipelineConfig, PlanLimits, QueueLimits, Status};
+use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, Dtype, PipelineConfig, PlanLimits, QueueLimits, Status};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::mem::ManuallyDrop;
@@ -61,7 +60,6 @@ type BatchParts = (u64, Py<PyTuple>, u8, u64, Py<PyTuple>, Buffer);
 #[pyclass(frozen, module = "damacy._native")]
 pub struct Pipeline {
     host: ManuallyDrop<damacy::Pipeline>,
-    process: u32,
 }
 
 #[pymethods]
@@ -99,11 +97,10 @@ impl Pipeline {
         let host = py.detach(|| damacy::Pipeline::new(config));
         logging::deliver(py)?;
         let host = ManuallyDrop::new(host.map_err(|error| to_python(py, &error))?);
-        Ok(Pipeline { host, process: std::process::id() })
+        Ok(Pipeline { host })
     }
 
     fn push(&self, py: Python<'_>, samples: Py<PyAny>, at_a_time: usize) -> PyResult<()> {
-        self.check_process(py)?;
         let samples = Box::new(PySamples::new(samples, at_a_time.max(1)));
         py.detach(|| self.host.push(samples)).map_err(|error| to_python(py, &error))
     }
@@ -119,7 +116,6 @@ impl Pipeline {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.check_process(py)?;
         let stats = py.detach(|| self.host.stats());
         let figures = PyDict::new(py);
         for (name, count) in [
@@ -154,40 +150,17 @@ impl Pipeline {
         Ok(figures)
     }
 
-    fn reset_stats(&self, py: Python<'_>) -> PyResult<()> {
-        self.check_process(py)?;
+    fn reset_stats(&self, py: Python<'_>) {
         py.detach(|| self.host.reset_stats());
-        Ok(())
     }
 
-    /// In a forked child there is nothing to close.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if self.is_ours() {
-            py.detach(|| self.host.close());
-            logging::deliver(py)?;
-        }
-        Ok(())
+        py.detach(|| self.host.close());
+        logging::deliver(py)
     }
 }
 
 impl Pipeline {
-    fn is_ours(&self) -> bool {
-        self.process == std::process::id()
-    }
-
-    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
-        if self.is_ours() {
-            return Ok(());
-        }
-        let message = format!(
-            "this pipeline was opened by process {} and its threads are not in the forked process {}; \
-             open a new damacy.Pipeline here",
-            self.process,
-            std::process::id()
-        );
-        Err(to_python(py, &Error::new(Status::Shutdown, "pop", message)))
-    }
-
     /// Calls `attempt` with slices of `timeout` until it gives anything but "not within this slice".
     fn wait<T: Send>(
         &self,
@@ -195,7 +168,6 @@ impl Pipeline {
         timeout: Option<f64>,
         attempt: impl Fn(Duration) -> damacy::Result<T> + Sync,
     ) -> PyResult<T> {
-        self.check_process(py)?;
         let timeout = timeout.map(|s| seconds(py, "timeout", s)).transpose()?;
         let start = Instant::now();
         loop {
@@ -221,9 +193,6 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        if !self.is_ours() {
-            return;
-        }
         // SAFETY: taken once, here, and not used afterwards.
         let host = unsafe { ManuallyDrop::take(&mut self.host) };
         // Closing waits for threads that may be waiting for the interpreter.

@@ -30,10 +30,9 @@ def convert(
             8 to 64 bits, float16 or float32.
         dtype: The output type: whatever :meth:`Dtype.parse` takes.
         out: Where to write: an array of the same shape and the output type (:class:`ml_dtypes.bfloat16` for
-            bfloat16), with any strides. If it shares memory with ``array``, the source is copied first; otherwise
-            the native engine allocates nothing.
-        engine: ``"native"``, or ``"sandbox"`` for the same bits out of the WebAssembly component (which copies
-            arrays that are not C-contiguous first).
+            bfloat16), with any strides. Nothing is allocated, unless it shares memory with ``array``: then the
+            source is copied first.
+        engine: ``"native"``, or ``"sandbox"`` for the same bits out of the WebAssembly component.
 
     Returns:
         ``out``, or a new C-contiguous array (:class:`ml_dtypes.bfloat16` for bfloat16).
@@ -65,19 +64,12 @@ def convert(
 
 
 def _run(source: np.ndarray[Any, Any], name: str, out: np.ndarray[Any, Any], output: Dtype, engine: Engine) -> None:
-    target = out
-    if engine is Engine.SANDBOX:
-        source = np.ascontiguousarray(source)
-        if not out.flags.c_contiguous:
-            target = np.empty(out.shape, out.dtype)
     # 0-d arrays have no shape in the buffer protocol, and bfloat16 has no buffer at all.
-    source_view = source.reshape(1) if source.ndim == 0 else source
-    target_view = target.reshape(1) if target.ndim == 0 else target
+    if out.ndim == 0:
+        source, out = source.reshape(1), out.reshape(1)
     if output is Dtype.BF16:
-        target_view = target_view.view(np.uint16)
-    _native.convert(source_view, name, not source.dtype.isnative, target_view, output, engine)
-    if target is not out:
-        out[...] = target
+        out = out.view(np.uint16)
+    _native.convert(source, name, not source.dtype.isnative, out, output, engine)
 
 
 def _view(array: Any) -> np.ndarray[Any, Any]:

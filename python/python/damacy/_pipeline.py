@@ -14,18 +14,10 @@ from types import TracebackType
 
 from damacy import _native
 from damacy._batch import Batch, BatchInfo, Device
+from damacy._check import instance, integer, optional_seconds
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
-from damacy._values import (
-    BatchSpec,
-    CpuExecutor,
-    Planner,
-    QueueLimits,
-    Sample,
-    _instance,
-    _integer,
-    _optional_seconds,
-)
+from damacy._values import BatchSpec, CpuExecutor, Planner, QueueLimits, Sample
 
 _CPU = Device(1, 0)
 
@@ -126,16 +118,16 @@ class Pipeline:
     ) -> None:
         if not isinstance(drop_last, bool):
             raise InvalidArgument(f"drop_last is {drop_last!r}; accepted are True and False", "config")
-        self._output = _instance("output", output, BatchSpec)
-        self._executor = _instance("executor", executor, CpuExecutor)
+        self._output = instance("output", output, BatchSpec)
+        self._executor = instance("executor", executor, CpuExecutor)
         self._drop_last = drop_last
         self._native = _native.Pipeline(
             output,
             executor,
-            _instance("planner", planner, Planner).limits,
-            _instance("queues", queues, QueueLimits),
+            instance("planner", planner, Planner).limits,
+            instance("queues", queues, QueueLimits),
             drop_last,
-            _optional_seconds("pop_timeout_s", pop_timeout_s),
+            optional_seconds("pop_timeout_s", pop_timeout_s),
         )
         _open_pipelines.add(self)
 
@@ -174,11 +166,11 @@ class Pipeline:
             ShutdownError: the pipeline is closed, now or while waiting.
             DamacyError: what went wrong in this batch; sticky.
         """
-        return _batch(self._native.pop(_optional_seconds("timeout", timeout)))
+        return _batch(self._native.pop(optional_seconds("timeout", timeout)))
 
     def batches(self, n: int) -> Iterator[Batch]:
         """Iterates over the next ``n`` batches; over fewer if the pushed samples end before."""
-        return self._take(_integer("n", n, 0))
+        return self._take(integer("n", n, 0))
 
     def _take(self, n: int) -> Iterator[Batch]:
         for _ in range(n):

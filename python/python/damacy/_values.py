@@ -11,15 +11,13 @@ import operator
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from damacy._check import INT64_MAX, Presence, check_field, instance, integer, seconds
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
-
-_INT64_MAX = (1 << 63) - 1
-_T = TypeVar("_T")
 
 
 class Engine(enum.StrEnum):
@@ -54,13 +52,13 @@ class BatchSpec:
     dtype: Dtype
 
     def __init__(self, samples: int, shape: Iterable[int], dtype: object = "float32") -> None:
-        object.__setattr__(self, "samples", _integer("BatchSpec.samples", samples, 1))
+        object.__setattr__(self, "samples", integer("BatchSpec.samples", samples, 1))
         if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
             raise InvalidArgument(
                 f"BatchSpec.shape is {shape!r}; accepted is a tuple with the extent of each axis, such as (64, 64)",
                 "config",
             )
-        extents = tuple(_integer(f"BatchSpec.shape[{axis}]", extent, 1) for axis, extent in enumerate(shape))
+        extents = tuple(integer(f"BatchSpec.shape[{axis}]", extent, 1) for axis, extent in enumerate(shape))
         object.__setattr__(self, "shape", extents)
         object.__setattr__(self, "dtype", Dtype.parse(dtype))
 
@@ -104,9 +102,9 @@ class CpuLimits:
     output_buffers: int | None = None
 
     def __post_init__(self) -> None:
-        _check(self, "max_memory_bytes", 1)
-        _check(self, "workers", 1, optional=_Optional.YES)
-        _check(self, "output_buffers", 2, optional=_Optional.YES)
+        check_field(self, "max_memory_bytes", 1)
+        check_field(self, "workers", 1, Presence.OPTIONAL)
+        check_field(self, "output_buffers", 2, Presence.OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ class CpuExecutor:
 
     def __init__(self, engine: Engine | str = "native", limits: CpuLimits = CpuLimits()) -> None:  # noqa: B008
         object.__setattr__(self, "engine", Engine.parse(engine))
-        object.__setattr__(self, "limits", _instance("CpuExecutor.limits", limits, CpuLimits))
+        object.__setattr__(self, "limits", instance("CpuExecutor.limits", limits, CpuLimits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +134,14 @@ class PlanLimits:
     max_chunks: int = 1 << 20
 
     def __post_init__(self) -> None:
-        _check(self, "memory_bytes", 1)
-        _check(self, "max_chunks", 1)
-        seconds = _seconds("PlanLimits.deadline_s", self.deadline_s)
-        if seconds == 0 or math.isinf(seconds):
+        check_field(self, "memory_bytes", 1)
+        check_field(self, "max_chunks", 1)
+        deadline = seconds("PlanLimits.deadline_s", self.deadline_s)
+        if deadline == 0 or math.isinf(deadline):
             raise InvalidArgument(
                 f"PlanLimits.deadline_s is {self.deadline_s!r}; accepted are finite seconds above 0", "config"
             )
-        object.__setattr__(self, "deadline_s", seconds)
+        object.__setattr__(self, "deadline_s", deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ class Planner:
     limits: PlanLimits = PlanLimits()
 
     def __post_init__(self) -> None:
-        _instance("Planner.limits", self.limits, PlanLimits)
+        instance("Planner.limits", self.limits, PlanLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,56 +166,7 @@ class QueueLimits:
     lookahead_samples: int | None = None
 
     def __post_init__(self) -> None:
-        _check(self, "lookahead_samples", 1, optional=_Optional.YES)
-
-
-class _Optional(enum.Enum):
-    NO = enum.auto()
-    YES = enum.auto()
-
-
-def _check(owner: object, name: str, least: int, optional: _Optional = _Optional.NO) -> None:
-    value = getattr(owner, name)
-    if value is None and optional is _Optional.YES:
-        return
-    checked = _integer(f"{type(owner).__name__}.{name}", value, least, optional)
-    object.__setattr__(owner, name, checked)
-
-
-def _integer(what: str, value: object, least: int, optional: _Optional = _Optional.NO) -> int:
-    accepted = f"accepted are integers from {least} to 2**63 - 1"
-    if optional is _Optional.YES:
-        accepted += ", or None"
-    if isinstance(value, (bool, np.bool_)):
-        raise InvalidArgument(f"{what} is {value!r}; {accepted}", "config")
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidArgument(f"{what} is {value!r}; {accepted}", "config") from None
-    if not least <= number <= _INT64_MAX:
-        raise InvalidArgument(f"{what} is {number}; {accepted}", "config")
-    return number
-
-
-def _seconds(what: str, value: object) -> float:
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    raise InvalidArgument(f"{what} is {value!r}; accepted are seconds, 0 or more", "config")
-
-
-def _optional_seconds(what: str, value: object) -> float | None:
-    """Seconds, or None for "no limit"."""
-    if value is None:
-        return None
-    seconds = _seconds(what, value)
-    # A wait longer than this is no different from an endless one, and fits every clock.
-    return None if seconds > 1e9 else seconds
-
-
-def _instance(what: str, value: object, kind: type[_T]) -> _T:
-    if isinstance(value, kind):
-        return value
-    raise InvalidArgument(f"{what} is {value!r}; accepted is a damacy.{kind.__name__}", "config")
+        check_field(self, "lookahead_samples", 1, Presence.OPTIONAL)
 
 
 def _uri(given: object) -> str:
@@ -258,7 +207,7 @@ def _interval(axis: int, entry: Any) -> tuple[int, int]:
         raise _refused(axis, entry, "starts below 0", "accepted are 0 <= start < stop")
     if stop <= start:
         raise _refused(axis, entry, "is empty", "accepted are 0 <= start < stop")
-    if stop > _INT64_MAX:
+    if stop > INT64_MAX:
         raise _refused(axis, entry, "ends above 2**63 - 1", "accepted are 0 <= start < stop < 2**63")
     return start, stop
 
