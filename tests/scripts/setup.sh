@@ -26,7 +26,7 @@ debian() {
 }
 
 tools() {
-    have cargo || fail "cargo is missing; install Rust 1.88 or newer with rustup"
+    have cargo || fail "cargo is missing; install Rust 1.95 or newer with rustup"
     have cc || debian "a C compiler" gcc libc6-dev
 }
 
