@@ -1,21 +1,19 @@
 //! The host's pipeline for Python: configuration in, parts of batches out.
 //!
-//! Waits are cut into slices of [`SLICE`], detached from the interpreter; between them signals are checked (so that
-//! Ctrl-C interrupts) and log records delivered.
+//! Waits are detached from the interpreter; about every 50 ms a look at signals (so that Ctrl-C interrupts) attaches
+//! for a moment, and log records are delivered.
 
 use crate::buffer::Buffer;
 use crate::errors::{invalid, to_python};
 use crate::logging;
 use crate::samples::{PySamples, tag_object};
 use damacy::convert::Engine;
-use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, Dtype, PipelineConfig, PlanLimits, QueueLimits, Status};
+use damacy::pipeline::Check;
+use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, Dtype, Error, PipelineConfig, PlanLimits, QueueLimits, Status};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::mem::ManuallyDrop;
-use std::time::{Duration, Instant};
-
-/// The longest wait without a look at signals; well below the 0.2 s in which Ctrl-C must act.
-const SLICE: Duration = Duration::from_millis(50);
+use std::time::Duration;
 
 /// `damacy.BatchSpec`.
 #[derive(FromPyObject)]
@@ -63,134 +61,6 @@ pub struct Pipeline {
 }
 
 #[pymethods]
-impl Pipeline {
-    #[new]
-    fn new(
-        py: Python<'_>,
-        output: SpecArgument,
-        executor: ExecutorArgument,
-        limits: PlanLimitsArgument,
-        queues: QueueLimitsArgument,
-        drop_last: bool,
-        pop_timeout_s: Option<f64>,
-    ) -> PyResult<Pipeline> {
-        let config = PipelineConfig {
-            output: BatchSpec { samples: output.samples, shape: output.shape, dtype: dtype_of(py, output.dtype)? },
-            executor: CpuExecutor {
-                engine: engine_of(py, &executor.engine)?,
-                limits: CpuLimits {
-                    max_memory_bytes: executor.limits.max_memory_bytes,
-                    workers: executor.limits.workers,
-                    output_buffers: executor.limits.output_buffers,
-                },
-            },
-            planner: PlanLimits {
-                memory_bytes: limits.memory_bytes,
-                deadline: seconds(py, "deadline_s", limits.deadline_s)?,
-                max_chunks: limits.max_chunks,
-            },
-            queues: QueueLimits { lookahead_samples: queues.lookahead_samples },
-            drop_last,
-            pop_timeout: pop_timeout_s.map(|s| seconds(py, "pop_timeout_s", s)).transpose()?,
-        };
-        logging::deliver(py)?;
-        let host = py.detach(|| damacy::Pipeline::new(config));
-        logging::deliver(py)?;
-        let host = ManuallyDrop::new(host.map_err(|error| to_python(py, &error))?);
-        Ok(Pipeline { host })
-    }
-
-    fn push(&self, py: Python<'_>, samples: Py<PyAny>, at_a_time: usize) -> PyResult<()> {
-        let samples = Box::new(PySamples::new(samples, at_a_time.max(1)));
-        py.detach(|| self.host.push(samples)).map_err(|error| to_python(py, &error))
-    }
-
-    fn pop(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<BatchParts> {
-        let batch = self.wait(py, timeout, |slice| self.host.pop(Some(slice)))?;
-        parts(py, &batch)
-    }
-
-    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<BatchParts>> {
-        let batch = self.wait(py, timeout, |slice| self.host.next_batch(Some(slice)))?;
-        batch.map(|batch| parts(py, &batch)).transpose()
-    }
-
-    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = py.detach(|| self.host.stats());
-        let figures = PyDict::new(py);
-        for (name, count) in [
-            ("batches", stats.batches),
-            ("samples", stats.samples),
-            ("dropped_samples", stats.dropped_samples),
-            ("windows", stats.windows),
-            ("chunks_decoded", stats.chunks_decoded),
-            ("decodes_avoided", stats.decodes_avoided),
-            ("chunks_missing", stats.chunks_missing),
-            ("read_bytes", stats.read_bytes),
-            ("index_bytes", stats.index_bytes),
-            ("decoded_bytes", stats.decoded_bytes),
-            ("needed_bytes", stats.needed_bytes),
-            ("output_bytes", stats.output_bytes),
-            ("buffers", stats.buffers),
-            ("buffers_held", stats.buffers_held),
-            ("memory_bytes", stats.memory_bytes),
-            ("peak_memory_bytes", stats.peak_memory_bytes),
-        ] {
-            figures.set_item(name, count)?;
-        }
-        for (name, time) in [
-            ("plan_time", stats.plan_time),
-            ("read_time", stats.read_time),
-            ("decode_time", stats.decode_time),
-            ("convert_time", stats.convert_time),
-            ("wait_time", stats.wait_time),
-        ] {
-            figures.set_item(name, time.as_secs_f64())?;
-        }
-        Ok(figures)
-    }
-
-    fn reset_stats(&self, py: Python<'_>) {
-        py.detach(|| self.host.reset_stats());
-    }
-
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.host.close());
-        logging::deliver(py)
-    }
-}
-
-impl Pipeline {
-    /// Calls `attempt` with slices of `timeout` until it gives anything but "not within this slice".
-    fn wait<T: Send>(
-        &self,
-        py: Python<'_>,
-        timeout: Option<f64>,
-        attempt: impl Fn(Duration) -> damacy::Result<T> + Sync,
-    ) -> PyResult<T> {
-        let timeout = timeout.map(|s| seconds(py, "timeout", s)).transpose()?;
-        let start = Instant::now();
-        loop {
-            let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
-            let slice = left.map_or(SLICE, |left| left.min(SLICE));
-            let slice_start = Instant::now();
-            let result = py.detach(|| attempt(slice));
-            logging::deliver(py)?;
-            match result {
-                Ok(batch) => return Ok(batch),
-                Err(error) => {
-                    let is_last = left.is_some_and(|left| left <= slice);
-                    let within_slice = slice_start.elapsed() < slice;
-                    if error.status() != Status::Again || error.is_starved() || within_slice || is_last {
-                        return Err(to_python(py, &error));
-                    }
-                }
-            }
-            py.check_signals()?;
-        }
-    }
-}
-
 impl Drop for Pipeline {
     fn drop(&mut self) {
         // SAFETY: taken once, here, and not used afterwards.
@@ -199,6 +69,37 @@ impl Drop for Pipeline {
         let mut host = Some(host);
         Python::try_attach(|py| py.detach(|| drop(host.take())));
     }
+}
+
+/// Waits detached; looks at signals and delivers log records meanwhile, and raises what those raise.
+fn wait<T: Send>(
+    py: Python<'_>,
+    timeout: Option<f64>,
+    take: impl FnOnce(Option<Duration>, &mut Check<'_>) -> damacy::Result<T> + Send,
+) -> PyResult<T> {
+    let timeout = timeout.map(|s| seconds(py, "timeout", s)).transpose()?;
+    logging::deliver(py)?;
+    let mut raised = None;
+    let taken = py.detach(|| {
+        take(timeout, &mut || {
+            let looked = Python::attach(|py| {
+                logging::deliver(py)?;
+                py.check_signals()
+            });
+            looked.map_err(|error| {
+                raised = Some(error);
+                Error::new(Status::Again, "pop", "interrupted")
+            })
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    // A batch that has been taken must reach its consumer: nothing that may raise comes in between.
+    taken.or_else(|error| {
+        logging::deliver(py)?;
+        Err(to_python(py, &error))
+    })
 }
 
 fn parts(py: Python<'_>, batch: &Batch) -> PyResult<BatchParts> {

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import damacy
 import numpy as np
 import pytest
 import zarr
-
-import damacy
 
 Write = Callable[..., str]
 

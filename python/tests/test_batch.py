@@ -3,11 +3,10 @@
 import ctypes
 import gc
 
+import damacy
 import ml_dtypes
 import numpy as np
 import pytest
-
-import damacy
 
 DATA = np.arange(4 * 3 * 5, dtype=np.int32).reshape(4, 3, 5) * 1000 - 30000
 NAMES = [d.full_name for d in damacy.Dtype]

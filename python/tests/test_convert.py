@@ -4,11 +4,10 @@ import array
 import threading
 import time
 
+import damacy
 import ml_dtypes
 import numpy as np
 import pytest
-
-import damacy
 from damacy import convert
 
 BF16 = np.dtype(ml_dtypes.bfloat16)

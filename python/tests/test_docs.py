@@ -6,10 +6,9 @@ import pkgutil
 import re
 from pathlib import Path
 
+import damacy
 import numpy as np
 import pytest
-
-import damacy
 
 MODULES = ["damacy", *(f"damacy.{m.name}" for m in pkgutil.iter_modules(damacy.__path__) if m.name != "_native")]
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -1,10 +1,9 @@
 """Whatever names an output type is understood; everything else is refused by name."""
 
+import damacy
 import ml_dtypes
 import numpy as np
 import pytest
-
-import damacy
 from damacy import Dtype
 
 # The specification's table: value, short name, full name, bytes, DLPack (code, bits).

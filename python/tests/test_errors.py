@@ -3,9 +3,8 @@
 import builtins
 import pickle
 
-import pytest
-
 import damacy
+import pytest
 from damacy import Status
 from damacy._errors import exception_for
 
@@ -53,5 +52,3 @@ def test_exceptions_survive_pickling(exception):
     assert type(again) is type(error)
     assert (str(again), again.what, again.status) == ("the message", "decode", error.status)
     assert repr(again) == f"{exception}('the message')"
-
-

@@ -6,10 +6,9 @@ import sys
 import threading
 import time
 
+import damacy
 import numpy as np
 import pytest
-
-import damacy
 from conftest import ROW
 
 FEW = damacy.CpuExecutor(limits=damacy.CpuLimits(output_buffers=2, workers=2))

@@ -6,10 +6,9 @@ import subprocess
 import sys
 import textwrap
 
+import damacy
 import numpy as np
 import pytest
-
-import damacy
 from conftest import ROW
 
 SPEC = damacy.BatchSpec(2, ROW, "u16")
@@ -156,7 +155,9 @@ def test_a_forked_data_loader_worker_uses_damacy(rows, row_samples):
                     for batch in pipeline:
                         yield np.array(batch)
 
-        loader = torch_data.DataLoader(Rows(), batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=60)
+        loader = torch_data.DataLoader(
+            Rows(), batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=60
+        )
         got = [np.asarray(batch) for batch in loader]
         assert len(got) == 8
         np.testing.assert_array_equal(np.sort(np.concatenate(got)[:, 0, 0]), np.sort(np.tile(data[:8, 0], 2)))

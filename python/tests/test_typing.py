@@ -4,16 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import damacy
+import pytest
 
 PACKAGE = Path(damacy.__file__).parent
 
 
 def mypy(module, *arguments, cwd):
     pytest.importorskip("mypy")
-    return subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=600, cwd=cwd)
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=600, cwd=cwd
+    )
 
 
 @pytest.mark.timeout(600)

@@ -4,11 +4,10 @@ import dataclasses
 import pathlib
 import pickle
 
+import damacy
 import numpy as np
 import pytest
-
-import damacy
-from damacy import BatchSpec, CpuExecutor, CpuLimits, Engine, Planner, PlanLimits, QueueLimits, Sample
+from damacy import BatchSpec, CpuExecutor, CpuLimits, Engine, PlanLimits, Planner, QueueLimits, Sample
 
 
 def test_defaults_are_the_specifications():

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from damacy import Dtype, convert
 
 VECTORS = Path(__file__).resolve().parents[2] / "tests" / "vectors"

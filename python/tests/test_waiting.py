@@ -8,9 +8,8 @@ import textwrap
 import threading
 import time
 
-import pytest
-
 import damacy
+import pytest
 from conftest import ROW
 
 SPEC = damacy.BatchSpec(2, ROW, "u16")

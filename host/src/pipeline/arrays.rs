@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::sandbox::Guest;
-use crate::zarr::{Array, ParseMetadata};
-use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
+use crate::zarr::Array;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ const MOST: usize = 1024;
 pub(super) struct Arrays {
     open: HashMap<Arc<str>, Entry>,
     clock: u64,
+    metadata_bytes: u64,
 }
 
 struct Entry {
@@ -33,7 +33,8 @@ impl Arrays {
             entry.used = self.clock;
             return Ok(Arc::clone(&entry.array));
         }
-        let array = Arc::new(Array::open(uri, &mut InGuest(guest))?);
+        let array = Arc::new(Array::open(uri, guest)?);
+        self.metadata_bytes += array.metadata_bytes();
         if self.open.len() >= MOST {
             let oldest = self.open.iter().min_by_key(|(_, entry)| entry.used).map(|(uri, _)| Arc::clone(uri));
             oldest.map(|uri| self.open.remove(&uri));
@@ -41,13 +42,9 @@ impl Arrays {
         self.open.insert(Arc::clone(uri), Entry { array: Arc::clone(&array), used: self.clock });
         Ok(array)
     }
-}
 
-/// Parses in the sandbox, with the default limits.
-struct InGuest<'a>(&'a mut Guest);
-
-impl ParseMetadata for InGuest<'_> {
-    fn parse_metadata(&mut self, format: ZarrFormat, bytes: &[u8]) -> Result<ArrayMetadata, damacy_core::error::Error> {
-        self.0.parse_metadata(format, bytes, &MetadataLimits::default())
+    /// Metadata bytes read since the last call.
+    pub fn take_metadata_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.metadata_bytes)
     }
 }

@@ -14,6 +14,12 @@ use std::time::{Duration, Instant};
 /// After this long without any time-out, a starved consumer is told in the log.
 const WARN_STARVED: Duration = Duration::from_secs(10);
 
+/// How often a wait is interrupted for its caller's check.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+/// Called while a call waits, about every 50 ms and without any lock held; an `Err` ends the wait with that error.
+pub type Check<'a> = dyn FnMut() -> Result<()> + 'a;
+
 /// What the caller asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
@@ -27,8 +33,14 @@ pub(super) enum Want {
 ///
 /// # Errors
 /// As [`super::Pipeline::pop`] and [`super::Pipeline::next_batch`] say.
-pub(super) fn take(shared: &Arc<Shared>, timeout: Option<Duration>, want: Want) -> Result<Option<Batch>> {
+pub(super) fn take(
+    shared: &Arc<Shared>,
+    timeout: Option<Duration>,
+    want: Want,
+    mut check: Option<&mut Check<'_>>,
+) -> Result<Option<Batch>> {
     let begun = Instant::now();
+    let mut check_at = check.is_some().then(|| begun + CHECK_EVERY);
     let deadline = timeout.and_then(|t| begun.checked_add(t));
     let mut starved = Starved::default();
     let mut dropped = Vec::new();
@@ -67,17 +79,30 @@ pub(super) fn take(shared: &Arc<Shared>, timeout: Option<Duration>, want: Want) 
         if deadline.is_some_and(|until| until <= now) {
             break Err(timed_out(&state, timeout));
         }
-        let wake = [deadline, starved_until, starved.warn_at(timeout)].into_iter().flatten().min();
+        let wake = [deadline, starved_until, starved.warn_at(timeout), check_at].into_iter().flatten().min();
         state = match wake {
             Some(until) => shared.wait_for(&shared.consume, state, until.saturating_duration_since(now)),
             None => shared.wait(&shared.consume, state),
         };
         starved.warn(&state);
+        if let Some(check) = check.as_deref_mut()
+            && check_at.is_some_and(|at| at <= Instant::now())
+        {
+            drop(state);
+            let checked = check();
+            state = shared.lock();
+            if let Err(error) = checked {
+                break Err(error);
+            }
+            check_at = Some(Instant::now() + CHECK_EVERY);
+        }
     };
     drop(state);
     let batch = outcome.map(|taken| {
         taken.map(|slot| {
             shared.plan.notify_all();
+            // Other consumers may be waiting for what is now the end.
+            shared.consume.notify_all();
             Batch::new(slot.info, slot.memory, Arc::clone(shared))
         })
     });

@@ -23,6 +23,7 @@ mod worker;
 
 pub use batch::{Batch, BatchData, BatchInfo};
 pub use config::{CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits};
+pub use consumer::Check;
 pub use stats::Stats;
 
 use crate::error::Result;
@@ -94,8 +95,20 @@ impl Pipeline {
     /// `Again` at once when no batch can complete ("3 of 8 samples pushed"), or after `timeout` when one could;
     /// starved `Again` when the consumer has held every buffer for `pop_timeout`; sticky errors of the batch; `Shutdown`.
     pub fn pop(&self, timeout: Option<Duration>) -> Result<Batch> {
+        self.whole(timeout, None)
+    }
+
+    /// As [`pop`](Self::pop), with a check that may end the wait (for signals, or another side's cancellation).
+    ///
+    /// # Errors
+    /// As `pop`; those of `check`.
+    pub fn pop_checked(&self, timeout: Option<Duration>, check: &mut Check<'_>) -> Result<Batch> {
+        self.whole(timeout, Some(check))
+    }
+
+    fn whole(&self, timeout: Option<Duration>, check: Option<&mut Check<'_>>) -> Result<Batch> {
         self.shared.check_process("pop")?;
-        let batch = consumer::take(&self.shared, timeout, consumer::Want::Whole)?;
+        let batch = consumer::take(&self.shared, timeout, consumer::Want::Whole, check)?;
         batch.ok_or_else(|| crate::Error::new(crate::Status::Internal, "pop", "pop met the end of an iteration"))
     }
 
@@ -106,7 +119,16 @@ impl Pipeline {
     /// As `pop`; `Again` only after `timeout`.
     pub fn next_batch(&self, timeout: Option<Duration>) -> Result<Option<Batch>> {
         self.shared.check_process("pop")?;
-        consumer::take(&self.shared, timeout, consumer::Want::Next)
+        consumer::take(&self.shared, timeout, consumer::Want::Next, None)
+    }
+
+    /// As [`next_batch`](Self::next_batch), with a check that may end the wait.
+    ///
+    /// # Errors
+    /// As `next_batch`; those of `check`.
+    pub fn next_batch_checked(&self, timeout: Option<Duration>, check: &mut Check<'_>) -> Result<Option<Batch>> {
+        self.shared.check_process("pop")?;
+        consumer::take(&self.shared, timeout, consumer::Want::Next, Some(check))
     }
 
     /// Figures since the start or the last reset. All 0 in a forked child.

@@ -68,7 +68,8 @@ impl Planner<'_> {
     fn window(&mut self, mut taken: Taken) {
         let begun = Instant::now();
         let opened = self.open(&mut taken);
-        let mut more = Stats { plan_time: begun.elapsed(), ..Stats::default() };
+        let index_bytes = self.arrays.take_metadata_bytes();
+        let mut more = Stats { plan_time: begun.elapsed(), index_bytes, ..Stats::default() };
         self.shared.count(&more);
         while !taken.samples.is_empty() {
             let begun = Instant::now();

@@ -41,8 +41,8 @@ from damacy._values import (
     CpuExecutor,
     CpuLimits,
     Engine,
-    Planner,
     PlanLimits,
+    Planner,
     QueueLimits,
     Sample,
 )
