@@ -1,7 +1,30 @@
 //! Zarr array metadata: untrusted bytes of a `zarr.json` or `.zarray` -> what planning needs, or a typed error.
+//!
+//! Two steps. [`scan`] looks at the bytes without recursion and enforces every limit; only then does `serde_json` parse
+//! the members that matter, and [`v3`] or [`v2`] interprets them. `docs/metadata-parser.md` says why it is built so,
+//! what it costs, and how much memory a hostile document can take.
+//!
+//! [`parse`] runs in the sandbox. [`decoder_document`] runs in the host and gives the decoder the same document without
+//! all that planning did not read.
+
+mod chain;
+mod codecs;
+mod data_type;
+mod decoder;
+mod fill;
+mod json;
+mod named;
+mod scan;
+mod v2;
+mod v3;
+
+pub use decoder::decoder_document;
 
 use crate::error::Error;
-use crate::{ByteOrder, SourceType};
+use crate::{ByteOrder, SourceType, Status};
+use json::{Node, decode_at, push_step};
+use scan::Member;
+use serde_json::{Map, Value};
 
 /// Limits on untrusted metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +116,18 @@ impl ArrayMetadata {
 
     /// The object's key, relative to the array, from its coordinates in the grid of objects.
     pub fn object_key(&self, coords: &[u64]) -> String {
-        let _ = coords;
-        todo!()
+        let (separator, first) = match self.key_encoding {
+            KeyEncoding::Default { separator } => (separator, Some("c")),
+            KeyEncoding::V2 { separator } => (separator, None),
+        };
+        let mut key = String::from(first.unwrap_or_default());
+        for (axis, coord) in coords.iter().enumerate() {
+            if axis > 0 || first.is_some() {
+                key.push(separator);
+            }
+            key.push_str(&coord.to_string());
+        }
+        if key.is_empty() { "0".into() } else { key }
     }
 }
 
@@ -104,6 +137,62 @@ impl ArrayMetadata {
 /// `Decode` for malformed documents (with the JSON path), `Unsupported` for unknown grids, codecs and extensions
 /// (by name), `Budget` for limits, `Inval` for a document that is not an array (a group is named as such).
 pub fn parse(format: ZarrFormat, bytes: &[u8], limits: &MetadataLimits) -> Result<ArrayMetadata, Error> {
-    let _ = (format, bytes, limits);
-    todo!()
+    read(format, bytes, limits).map(|(metadata, _)| metadata)
+}
+
+/// The metadata and the members that it was read from.
+fn read(
+    format: ZarrFormat,
+    bytes: &[u8],
+    limits: &MetadataLimits,
+) -> Result<(ArrayMetadata, Map<String, Value>), Error> {
+    let fields = match format {
+        ZarrFormat::V2 => v2::fields(&scan::scan(bytes, limits, v2::is_opaque)?)?,
+        ZarrFormat::V3 => v3::fields(&scan::scan(bytes, limits, v3::is_opaque)?)?,
+    };
+    let fields = Value::Object(fields);
+    let root = Node { value: &fields, path: String::new() };
+    let metadata = match format {
+        ZarrFormat::V2 => v2::read(&root, limits)?,
+        ZarrFormat::V3 => v3::read(&root, limits)?,
+    };
+    let Value::Object(fields) = fields else { return Ok((metadata, Map::new())) };
+    Ok((metadata, fields))
+}
+
+/// A member of the document, parsed. The scan has found it well formed, so what can fail are lone surrogates.
+fn member_value(member: &Member) -> Result<Value, Error> {
+    serde_json::from_str(member.text).map_err(|e| {
+        let mut path = String::new();
+        push_step(&mut path, &member.key);
+        decode_at(path, format!("malformed JSON: {e}"))
+    })
+}
+
+/// A member that an array must have.
+fn need<'a>(root: &Node<'a>, key: &str) -> Result<Node<'a>, Error> {
+    match root.value.get(key) {
+        Some(value) => Ok(root.child(key, value)),
+        None => Err(root.malformed(format!("the array's metadata has no {key:?}"))),
+    }
+}
+
+fn same_rank(node: &Node, chunks: &[u64], rank: usize) -> Result<(), Error> {
+    if chunks.len() == rank {
+        return Ok(());
+    }
+    Err(node.malformed(format!("chunks have {} axes, the array has {rank}", chunks.len())))
+}
+
+fn separator(node: &Node) -> Result<char, Error> {
+    match node.value.as_str() {
+        Some("/") => Ok('/'),
+        Some(".") => Ok('.'),
+        _ => Err(node.expected("\"/\" or \".\"")),
+    }
+}
+
+/// The refusal of a group's document.
+fn group() -> Error {
+    Error::new(Status::Inval, "this is the metadata of a Zarr group, not of an array")
 }

@@ -6,6 +6,14 @@ use crate::Dtype;
 use crate::error::Error;
 use crate::metadata::ArrayMetadata;
 
+mod budget;
+mod check;
+mod describe;
+mod emit;
+mod order;
+mod totals;
+mod window;
+
 /// What every batch looks like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchSpec {
@@ -23,7 +31,7 @@ pub struct BatchSpec {
 pub struct PlanLimits {
     /// Bytes of working memory and result. Default 64 MiB.
     pub memory_bytes: u64,
-    /// Chunk uses (a chunk needed by two samples counts twice). Default 2^20.
+    /// Chunk uses (a chunk needed by two samples counts twice). Default 2^20; 2^32 - 1 at most, whatever is given here.
     pub max_chunks: u64,
 }
 
@@ -60,7 +68,7 @@ pub struct Request<'a> {
     pub arrays: &'a [ArrayMetadata],
     /// The crops. The last batch may be partial.
     pub samples: &'a [SampleBox],
-    /// Chunks known to be missing.
+    /// Chunks known to be missing, in any order.
     pub missing: &'a [MissingChunk],
     /// Encoded bytes / decoded bytes for each array, if known; empty if not (then read waste is unknown).
     pub encoded_ratios: &'a [f64],
@@ -122,13 +130,14 @@ pub struct Totals {
     pub needed_bytes: u64,
     /// Unique chunks to decode (fills excluded), decoded size.
     pub decoded_bytes: u64,
-    /// Encoded size of those chunks, if ratios were given.
+    /// Encoded size of those chunks, if ratios were given: decoded bytes times ratio, rounded up for each array.
     pub read_bytes: Option<u64>,
-    /// Largest decoded chunk.
+    /// Largest of the chunks to decode; 0 if all are fills.
     pub largest_chunk_bytes: u64,
-    /// Host memory to run the window at once: its batches, one decoded chunk, the plan itself.
+    /// Host memory to run the window at once: its batches, one decoded chunk, the plan itself. That is
+    /// `ceil(samples / spec.samples) * batch_bytes + largest_chunk_bytes + chunks * (16 + 8 * rank) + uses * (4 + 24 * rank)`.
     pub memory_bytes: u64,
-    /// `decoded_bytes / needed_bytes`.
+    /// `decoded_bytes / needed_bytes`; 0 for an empty window.
     pub decode_waste: f64,
     /// `read_bytes / needed_bytes`, if known.
     pub read_waste: Option<f64>,
@@ -136,10 +145,30 @@ pub struct Totals {
 
 /// Plans a window.
 ///
+/// Chunks: each that the window touches once. Stored chunks at an array's edge are full size; uses stay inside the
+/// array. Entries of [`Request::missing`] that the window does not touch are ignored. A window without samples
+/// gives an empty plan with waste 0.
+///
+/// The result and the working memory are computed before they are allocated; `memory_bytes` in the limits bounds both
+/// together, the request itself apart.
+///
 /// # Errors
-/// `Inval` for a bad spec or box (the sample is named), `Rank`, `Dtype`, or `Budget` when a limit would be passed.
-/// The error reported is that of the first sample to blame.
+/// `Inval` for a bad spec or box (the sample is named), `Rank`, `Dtype`, or `Budget` when a limit would be passed, a
+/// size does not fit 64 bits, or the allocator refuses memory. The first of these, in this order:
+/// 1. the spec; 2. malformed arrays, ratios or missing entries (`Inval`, the array is named);
+/// 3. the first sample to blame, and for one sample: its array's index (`Inval`), the array's rank (`Rank`), the data
+///    type (`Dtype`), then (`Inval`) the box's rank and, axis by axis, an empty interval, an extent that is not the
+///    spec's, an interval outside the array; then (`Budget`) a chunk or crop whose bytes do not fit 64 bits, and
+///    more uses than `max_chunks` for that sample alone;
+/// 4. limits that the window as a whole passes (`Budget` without a sample: a smaller window may do).
 pub fn plan(request: &Request<'_>) -> Result<Plan, Error> {
-    let _ = request;
-    todo!()
+    let counts = check::check(request)?;
+    let digits = order::Digits::new(request)?;
+    let need = budget::Need::new(request, &counts, digits.len(), digits.keys(counts.uses));
+    need.check(counts.uses.min(1), request)?;
+    let window = window::Window::new(request, &counts)?;
+    let groups = order::group(request, &window, &digits, &counts, &need)?;
+    let mut plan = emit::emit(request, &window, &groups)?;
+    plan.totals = totals::totals(request, &counts, &plan)?;
+    Ok(plan)
 }

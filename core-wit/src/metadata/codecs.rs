@@ -1,0 +1,192 @@
+//! The codecs that this build reads: name and options -> what the codec does to a chunk, or a refusal by name.
+//!
+//! Options that only steer compression are checked all the same, as strictly as the decoder checks them, so that a
+//! document which planning accepts does not fail when it is read.
+
+use super::json::{Node, quote};
+use super::named::Options;
+use crate::error::Error;
+use crate::{ByteOrder, SourceType};
+
+/// What a codec does when it encodes.
+pub(super) enum Stage<'a> {
+    /// Elements to elements: the axes permuted, encoded axis `i` being decoded axis `order[i]`.
+    Transpose { order: Vec<usize> },
+    /// Elements to bytes.
+    Bytes { byte_order: ByteOrder },
+    /// Elements to bytes: inner chunks and an index.
+    Sharding { chunk_shape: Node<'a>, codecs: Node<'a>, index_codecs: Node<'a> },
+    /// Bytes to as many bytes, plus a checksum.
+    Checksum,
+    /// Bytes to however many bytes.
+    Compression,
+}
+
+/// Codec names of v3, for messages.
+const V3_NAMES: &str = "bytes, transpose, sharding_indexed, zstd, gzip, blosc, crc32c, numcodecs.zlib, numcodecs.bz2";
+
+/// True for the v3 names that [`v3`] accepts.
+pub(super) fn is_known_v3(name: &str) -> bool {
+    // Zarr's first drafts called the bytes codec "endian"; zarr-python and zarrs still read it.
+    name == "endian" || V3_NAMES.split(", ").any(|known| known == name)
+}
+
+/// The option names of a v3 codec.
+fn v3_options(name: &str) -> &'static [&'static str] {
+    match name {
+        "bytes" | "endian" => &["endian"],
+        "transpose" => &["order"],
+        "sharding_indexed" => &["chunk_shape", "codecs", "index_codecs", "index_location"],
+        "zstd" => &["level", "checksum"],
+        "gzip" | "numcodecs.zlib" | "numcodecs.bz2" => &["level"],
+        "blosc" => &["cname", "clevel", "shuffle", "typesize", "blocksize"],
+        _ => &[],
+    }
+}
+
+/// A v3 codec for elements of `width` bytes in an array of `rank` axes.
+pub(super) fn v3<'a>(named: &super::named::Named<'a>, width: u64, rank: usize) -> Result<Stage<'a>, Error> {
+    let name = named.name;
+    if !is_known_v3(name) {
+        return Err(named.node().unsupported(format!("unknown codec {}; this build reads {V3_NAMES}", quote(name))));
+    }
+    let options = named.options(v3_options(name))?;
+    match name {
+        "bytes" | "endian" => Ok(Stage::Bytes { byte_order: endian(&options, width)? }),
+        "transpose" => Ok(Stage::Transpose { order: permutation(&options.need("order")?, rank)? }),
+        "sharding_indexed" => {
+            if let Some(location) = options.get("index_location") {
+                one_of(&location, &["start", "end"])?;
+            }
+            Ok(Stage::Sharding {
+                chunk_shape: options.need("chunk_shape")?,
+                codecs: options.need("codecs")?,
+                index_codecs: options.need("index_codecs")?,
+            })
+        }
+        "crc32c" => Ok(Stage::Checksum),
+        "zstd" => zstd(&options),
+        "blosc" => {
+            blosc_common(&options)?;
+            options.need("blocksize")?;
+            let shuffle = options.get("shuffle");
+            if let Some(shuffle) = &shuffle {
+                one_of(shuffle, &["noshuffle", "shuffle", "bitshuffle"])?;
+                if shuffle.value != "noshuffle" {
+                    options.need("typesize")?.integer(1, u32::MAX.into())?;
+                }
+            }
+            Ok(Stage::Compression)
+        }
+        _ => level(&options),
+    }
+}
+
+/// A v2 compressor, by its `id`.
+pub(super) fn v2<'a>(
+    id: &'a str,
+    map: &'a serde_json::Map<String, serde_json::Value>,
+    node: Node<'a>,
+) -> Result<(), Error> {
+    let known: &[&str] = match id {
+        "zstd" => &["id", "level", "checksum"],
+        "gzip" | "zlib" | "bz2" => &["id", "level"],
+        "blosc" => &["id", "cname", "clevel", "shuffle", "typesize", "blocksize"],
+        _ => {
+            return Err(node.unsupported(format!(
+                "unknown compressor {}; this build reads zstd, gzip, zlib, bz2 and blosc",
+                quote(id)
+            )));
+        }
+    };
+    let options = Options::new(id, Some(map), node, known)?;
+    match id {
+        "zstd" => zstd(&options)?,
+        "blosc" => {
+            blosc_common(&options)?;
+            let shuffle = options.need("shuffle")?;
+            shuffle.integer(-1, 2)?;
+            Stage::Compression
+        }
+        _ => level(&options)?,
+    };
+    Ok(())
+}
+
+fn level<'a>(options: &Options) -> Result<Stage<'a>, Error> {
+    options.need("level")?.integer(0, 9)?;
+    Ok(Stage::Compression)
+}
+
+fn zstd<'a>(options: &Options) -> Result<Stage<'a>, Error> {
+    let level = options.need("level")?;
+    // zarr-python once wrote the level as a string.
+    let from_text = level.value.as_str().and_then(|s| s.parse::<i64>().ok());
+    match from_text {
+        Some(-131_072..=22) => {}
+        _ => {
+            level.integer(-131_072, 22)?;
+        }
+    }
+    if let Some(checksum) = options.get("checksum")
+        && !checksum.value.is_boolean()
+    {
+        return Err(checksum.expected("true or false"));
+    }
+    Ok(Stage::Compression)
+}
+
+/// The options that v2 and v3 share.
+fn blosc_common(options: &Options) -> Result<(), Error> {
+    one_of(&options.need("cname")?, &["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"])?;
+    options.need("clevel")?.integer(0, 9)?;
+    for key in ["blocksize", "typesize"] {
+        if let Some(node) = options.get(key)
+            && !(key == "typesize" && node.value.is_null())
+        {
+            node.integer(0, u32::MAX.into())?;
+        }
+    }
+    Ok(())
+}
+
+fn endian(options: &Options, width: u64) -> Result<ByteOrder, Error> {
+    let given = options.get("endian").filter(|n| !n.value.is_null());
+    match given {
+        Some(node) => match one_of(&node, &["little", "big"])? {
+            "big" if width > 1 => Ok(ByteOrder::Big),
+            _ => Ok(ByteOrder::Little),
+        },
+        None if width == 1 => Ok(ByteOrder::Little),
+        None => options.need("endian").map(|_| ByteOrder::Little),
+    }
+}
+
+fn permutation(node: &Node, rank: usize) -> Result<Vec<usize>, Error> {
+    let mut seen = vec![false; rank];
+    let mut order = Vec::with_capacity(rank);
+    for element in node.elements()? {
+        let axis = element.value.as_u64().and_then(|a| usize::try_from(a).ok());
+        match axis.and_then(|a| seen.get_mut(a).map(|s| (a, s))) {
+            Some((axis, seen)) if !*seen => {
+                *seen = true;
+                order.push(axis);
+            }
+            _ => return Err(element.expected(&format!("each axis from 0 to {} once", rank.saturating_sub(1)))),
+        }
+    }
+    if order.len() != rank || rank == 0 {
+        return Err(node.malformed(format!("an order of {} axes for a chunk of {rank} axes", order.len())));
+    }
+    Ok(order)
+}
+
+fn one_of<'a>(node: &Node<'a>, accepted: &[&str]) -> Result<&'a str, Error> {
+    match node.value.as_str() {
+        Some(text) if accepted.contains(&text) => Ok(text),
+        _ => Err(node.expected(&accepted.join(", "))),
+    }
+}
+
+/// Elements of a shard index.
+pub(super) const INDEX_TYPE: SourceType = SourceType::U64;

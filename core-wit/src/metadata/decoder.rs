@@ -1,0 +1,58 @@
+//! The document for the decoder: what planning accepted, and nothing else.
+//!
+//! zarrs parses JSON recursively and clones subtrees on the way, panics on some malformed hexadecimal fill values and
+//! is unsound for a v2 array of rank 0 in order F (see `docs/metadata-parser.md`). So the host hands it this, never
+//! the bytes from the store.
+
+use super::json::decode_at;
+use super::named::{MustUnderstand, Named};
+use super::{MetadataLimits, Node, ZarrFormat, codecs, read};
+use crate::Status;
+use crate::error::Error;
+use serde_json::{Map, Value};
+use zarrs_metadata::ArrayMetadata as DecoderMetadata;
+
+/// Parses a document as [`super::parse`] does and returns it in the form that zarrs takes: attributes, ignored
+/// extensions and unknown members are gone, and order F is C where both mean the same.
+///
+/// # Errors
+/// As [`super::parse`]; `Dtype` for a data type without a conversion.
+pub fn decoder_document(format: ZarrFormat, bytes: &[u8], limits: &MetadataLimits) -> Result<DecoderMetadata, Error> {
+    let (metadata, mut fields) = read(format, bytes, limits)?;
+    if metadata.source.is_none() {
+        return Err(Error::new(Status::Dtype, format!("data type {} has no conversion", metadata.data_type)));
+    }
+    fields.remove("storage_transformers");
+    fields.remove("dimension_names");
+    if let Some(codecs) = fields.get_mut("codecs") {
+        drop_ignored(codecs);
+    }
+    if metadata.fortran_order && metadata.rank() <= 1 {
+        fields.insert("order".into(), "C".into());
+    }
+    convert(format, fields).map_err(|e| decode_at("", format!("the decoder refuses the metadata: {e}")))
+}
+
+fn convert(format: ZarrFormat, fields: Map<String, Value>) -> serde_json::Result<DecoderMetadata> {
+    let fields = Value::Object(fields);
+    Ok(match format {
+        ZarrFormat::V2 => DecoderMetadata::V2(serde_json::from_value(fields)?),
+        ZarrFormat::V3 => DecoderMetadata::V3(serde_json::from_value(fields)?),
+    })
+}
+
+/// Removes codecs that planning ignored, in shards too. As deep as shards nest, which the limit on depth bounds.
+fn drop_ignored(codecs: &mut Value) {
+    let Value::Array(codecs) = codecs else { return };
+    codecs.retain(|value| {
+        Named::read(Node { value, path: String::new() })
+            .is_ok_and(|named| named.must_understand == MustUnderstand::Yes || codecs::is_known_v3(named.name))
+    });
+    for codec in codecs {
+        if let Some(Value::Object(configuration)) = codec.get_mut("configuration") {
+            for key in ["codecs", "index_codecs"] {
+                configuration.get_mut(key).into_iter().for_each(drop_ignored);
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Typed access to JSON values whose errors say where: a value and its path -> numbers, strings, lists, or `Decode`.
+
+use super::MetadataLimits;
+use crate::Status;
+use crate::error::Error;
+use serde_json::{Map, Value};
+
+/// Characters of a document that a message or a path step repeats.
+const CLIP: usize = 64;
+
+/// Bytes of a path in an error.
+const PATH_BYTES: usize = 512;
+
+/// A text from the document, short enough for a message.
+pub(super) fn clip(text: &str) -> String {
+    match text.char_indices().nth(CLIP) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+/// A quoted text from the document, short enough for a message.
+pub(super) fn quote(text: &str) -> String {
+    format!("{:?}", clip(text))
+}
+
+/// Appends a step to a JSON pointer (RFC 6901), unless the path is already long.
+pub(super) fn push_step(path: &mut String, step: &str) {
+    if path.len() < PATH_BYTES {
+        path.push('/');
+        path.push_str(&clip(step).replace('~', "~0").replace('/', "~1"));
+    }
+}
+
+/// Malformed metadata at a path.
+pub(super) fn decode_at(path: impl Into<String>, message: impl Into<String>) -> Error {
+    Error::new(Status::Decode, message).at_path(path)
+}
+
+/// Something that this build lacks, at a path.
+pub(super) fn unsupported_at(path: impl Into<String>, message: impl Into<String>) -> Error {
+    Error::new(Status::Unsupported, message).at_path(path)
+}
+
+/// What a value is, for messages: scalars as they are written, arrays and objects by kind.
+pub(super) fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(b) => b.to_string(),
+        Value::Number(n) => clip(&n.to_string()),
+        Value::String(s) => format!("the string {}", quote(s)),
+        Value::Array(a) => format!("an array of {}", a.len()),
+        Value::Object(_) => "an object".into(),
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'a> {
+    pub value: &'a Value,
+    pub path: String,
+}
+
+impl<'a> Node<'a> {
+    /// A child by its step.
+    pub fn child(&self, step: &str, value: &'a Value) -> Node<'a> {
+        let mut path = self.path.clone();
+        push_step(&mut path, step);
+        Node { value, path }
+    }
+
+    /// `Decode` here.
+    pub fn malformed(&self, message: impl Into<String>) -> Error {
+        decode_at(self.path.as_str(), message)
+    }
+
+    /// `Unsupported` here.
+    pub fn unsupported(&self, message: impl Into<String>) -> Error {
+        unsupported_at(self.path.as_str(), message)
+    }
+
+    /// `Decode` here: `expected ..., found ...`.
+    pub fn expected(&self, wanted: &str) -> Error {
+        self.malformed(format!("expected {wanted}, found {}", describe(self.value)))
+    }
+
+    pub fn object(&self) -> Result<&'a Map<String, Value>, Error> {
+        self.value.as_object().ok_or_else(|| self.expected("an object"))
+    }
+
+    pub fn array(&self) -> Result<&'a Vec<Value>, Error> {
+        self.value.as_array().ok_or_else(|| self.expected("an array"))
+    }
+
+    pub fn str(&self) -> Result<&'a str, Error> {
+        self.value.as_str().ok_or_else(|| self.expected("a string"))
+    }
+
+    /// The elements of an array, with their paths.
+    pub fn elements(&self) -> Result<impl Iterator<Item = Node<'a>>, Error> {
+        let array = self.array()?;
+        Ok(array.iter().enumerate().map(|(i, v)| self.child(&i.to_string(), v)))
+    }
+
+    /// An integer in `min..=max`.
+    pub fn integer(&self, min: i64, max: u64) -> Result<i128, Error> {
+        let number = match self.value {
+            Value::Number(n) => n.as_u64().map(i128::from).or_else(|| n.as_i64().map(i128::from)),
+            _ => None,
+        };
+        match number {
+            Some(n) if n >= i128::from(min) && n <= i128::from(max) => Ok(n),
+            _ => Err(self.expected(&format!("an integer from {min} to {max}"))),
+        }
+    }
+
+    /// One extent an axis, each at least `min`; at most `max_rank` axes.
+    pub fn extents(&self, min: u64, limits: &MetadataLimits) -> Result<Vec<u64>, Error> {
+        let rank = self.array()?.len();
+        if rank as u64 > u64::from(limits.max_rank) {
+            return Err(Error::new(Status::Budget, format!("{rank} axes; at most {} are accepted", limits.max_rank))
+                .at_path(self.path.as_str()));
+        }
+        // `min` is 0 or 1.
+        self.elements()?.map(|e| e.integer(min as i64, u64::MAX).map(|n| n as u64)).collect()
+    }
+}

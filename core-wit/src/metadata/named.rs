@@ -1,0 +1,114 @@
+//! Zarr v3's named objects: `"name"` or `{"name", "configuration", "must_understand"}` -> the three parts.
+
+use super::json::{Node, quote};
+use crate::error::Error;
+use serde_json::{Map, Value};
+
+/// Whether a reader that does not know the name may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MustUnderstand {
+    Yes,
+    No,
+}
+
+/// A codec, chunk grid, key encoding, data type or storage transformer.
+pub(super) struct Named<'a> {
+    pub name: &'a str,
+    pub must_understand: MustUnderstand,
+    configuration: Option<&'a Map<String, Value>>,
+    node: Node<'a>,
+}
+
+impl<'a> Named<'a> {
+    /// Reads the name and its parts.
+    pub fn read(node: Node<'a>) -> Result<Named<'a>, Error> {
+        let object = match node.value {
+            Value::String(name) => {
+                return Ok(Named { name, must_understand: MustUnderstand::Yes, configuration: None, node });
+            }
+            Value::Object(object) => object,
+            _ => return Err(node.expected("a name or an object with a \"name\"")),
+        };
+        let mut name = None;
+        let mut must_understand = MustUnderstand::Yes;
+        let mut configuration = None;
+        for (key, value) in object {
+            let child = node.child(key, value);
+            match key.as_str() {
+                "name" => name = Some(child.str()?),
+                "configuration" if value.is_null() => {}
+                "configuration" => configuration = Some(child.object()?),
+                "must_understand" => {
+                    must_understand = match value {
+                        Value::Bool(true) => MustUnderstand::Yes,
+                        Value::Bool(false) => MustUnderstand::No,
+                        _ => return Err(child.expected("true or false")),
+                    }
+                }
+                _ => {
+                    return Err(child.unsupported(format!(
+                        "unknown key {}; \"name\", \"configuration\" and \"must_understand\" are known here",
+                        quote(key)
+                    )));
+                }
+            }
+        }
+        let Some(name) = name else { return Err(node.malformed("the object has no \"name\"")) };
+        Ok(Named { name, must_understand, configuration, node })
+    }
+
+    /// Where it stands.
+    pub fn node(&self) -> &Node<'a> {
+        &self.node
+    }
+
+    /// The configuration, once it is known to hold none but these keys.
+    pub fn options(&self, known: &[&str]) -> Result<Options<'a>, Error> {
+        let node = match self.node.value.get("configuration") {
+            Some(value) => self.node.child("configuration", value),
+            None => self.node.clone(),
+        };
+        Options::new(self.name, self.configuration, node, known)
+    }
+}
+
+/// The options of something named.
+pub(super) struct Options<'a> {
+    name: &'a str,
+    map: Option<&'a Map<String, Value>>,
+    node: Node<'a>,
+}
+
+impl<'a> Options<'a> {
+    /// The options in `map`, once it is known to hold none but these keys.
+    pub fn new(
+        name: &'a str,
+        map: Option<&'a Map<String, Value>>,
+        node: Node<'a>,
+        known: &[&str],
+    ) -> Result<Options<'a>, Error> {
+        for (key, value) in map.into_iter().flatten() {
+            if !known.contains(&key.as_str()) {
+                let accepted = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+                return Err(node.child(key, value).unsupported(format!(
+                    "{} has no option {} here; accepted: {accepted}",
+                    quote(name),
+                    quote(key)
+                )));
+            }
+        }
+        Ok(Options { name, map, node })
+    }
+
+    /// An option, if given.
+    pub fn get(&self, key: &str) -> Option<Node<'a>> {
+        let value = self.map?.get(key)?;
+        Some(self.node.child(key, value))
+    }
+
+    /// An option that must be given.
+    pub fn need(&self, key: &str) -> Result<Node<'a>, Error> {
+        self.get(key)
+            .ok_or_else(|| self.node.malformed(format!("{} needs the option {}", quote(self.name), quote(key))))
+    }
+}
