@@ -13,17 +13,19 @@ mod open;
 mod permute;
 mod shard;
 mod uri;
+mod work;
 
 use crate::Status;
 use crate::error::{Error, Result};
 use crate::sandbox::Guest;
 use cache::Cache;
-use chain::{Buffers, Refusal};
+use chain::Refusal;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use document::Decoder;
 use file::Object;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use work::Buffers;
 
 /// Turns metadata bytes into [`ArrayMetadata`]: the sandbox's guest in the pipeline, the native parser in tests.
 pub trait ParseMetadata {

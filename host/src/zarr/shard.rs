@@ -3,7 +3,8 @@
 //! An index is an array of (offset, length) pairs, decoded by a chain of its own. Everything in it is untrusted: an entry
 //! is checked when it is used, so that a damaged one spoils its own inner chunk only.
 
-use super::chain::{Buffers, Chain, Elements, Refusal};
+use super::chain::{Chain, Elements, Refusal};
+use super::work::Buffers;
 use crate::{SourceType, Status};
 use zarrs_metadata_ext::codec::sharding::{ShardingCodecConfigurationV1, ShardingIndexLocation};
 

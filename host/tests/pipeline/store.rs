@@ -14,7 +14,6 @@ pub const FILL: u16 = 40_009;
 pub struct Store {
     folder: tempfile::TempDir,
     pub shape: Vec<u64>,
-    pub chunk: Vec<u64>,
 }
 
 impl Store {

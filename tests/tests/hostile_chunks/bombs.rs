@@ -1,5 +1,6 @@
 //! Streams that inflate to gigabytes, and headers that claim them, behind chunks of 16 bytes and of 1 MiB.
 
+use super::encode::{bz2, gzip, with_checksum, zlib, zstd};
 use super::memory::{in_child, peak_of};
 use super::support::{BLOSC, BYTES, BZ2, CRC32C, GZIP, OneChunk, ZLIB, ZSTD, assert_blames, sharding};
 use damacy::zarr::Scratch;
@@ -107,36 +108,6 @@ fn assert_within(limit: u64, name: &str, elements: u64, codecs: &[&str], object:
     assert_blames(&error, "c/0");
     println!("{name}, {elements} expected: {peak} bytes, {error}");
     assert!(peak <= limit, "{name}: {peak} bytes for {elements} expected");
-}
-
-fn zstd(bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![0; zstd_safe::compress_bound(bytes.len())];
-    let len = zstd_safe::compress(&mut out[..], bytes, 1).expect("compressed");
-    out.truncate(len);
-    out
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("compressed");
-    encoder.finish().expect("finished")
-}
-
-fn zlib(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("compressed");
-    encoder.finish().expect("finished")
-}
-
-fn bz2(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-    encoder.write_all(bytes).expect("compressed");
-    encoder.finish().expect("finished")
-}
-
-fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
-    bytes
 }
 
 const VALID: [u8; 16] = [7; 16];

@@ -3,6 +3,8 @@
 
 mod bombs;
 mod damage;
+mod encode;
 mod memory;
+mod promise;
 mod shards;
 mod support;

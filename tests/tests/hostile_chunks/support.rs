@@ -36,17 +36,23 @@ pub struct OneChunk {
 impl OneChunk {
     /// `elements` bytes in one object, with these codecs.
     pub fn new(elements: u64, codecs: &[&str], object: &[u8]) -> OneChunk {
+        OneChunk::shaped(&[elements], codecs, object)
+    }
+
+    /// As [`OneChunk::new`], with more axes.
+    pub fn shaped(shape: &[u64], codecs: &[&str], object: &[u8]) -> OneChunk {
         let folder = tempfile::tempdir().expect("a folder");
         let document = format!(
-            r#"{{"zarr_format": 3, "node_type": "array", "shape": [{elements}], "data_type": "uint8",
-                "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [{elements}]}}}},
+            r#"{{"zarr_format": 3, "node_type": "array", "shape": {shape:?}, "data_type": "uint8",
+                "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": {shape:?}}}}},
                 "chunk_key_encoding": {{"name": "default", "configuration": {{"separator": "/"}}}},
                 "fill_value": 0, "codecs": [{}], "attributes": {{}}}}"#,
             codecs.join(",")
         );
         fs::write(folder.path().join("zarr.json"), document).expect("written");
-        fs::create_dir(folder.path().join("c")).expect("a folder");
-        fs::write(folder.path().join("c/0"), object).expect("written");
+        let key = folder.path().join(format!("c{}", "/0".repeat(shape.len())));
+        fs::create_dir_all(key.parent().expect("a folder")).expect("a folder");
+        fs::write(key, object).expect("written");
         let array = open(folder.path()).expect("opens");
         OneChunk { folder, array }
     }
