@@ -116,7 +116,35 @@ impl Dtype {
             .into_iter()
             .find(|d| d.short_name().eq_ignore_ascii_case(name) || d.full_name().eq_ignore_ascii_case(name))
     }
+
+    /// As [`Dtype::from_name`], with an error that says what is accepted.
+    ///
+    /// # Errors
+    /// [`UnknownDtype`] for every other name.
+    pub fn parse(name: &str) -> Result<Dtype, UnknownDtype<'_>> {
+        Self::from_name(name).ok_or(UnknownDtype { given: name })
+    }
 }
+
+/// A name that is no output type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownDtype<'a> {
+    /// The name.
+    pub given: &'a str,
+}
+
+impl fmt::Display for UnknownDtype<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no output type; accepted are ", self.given)?;
+        for (i, dtype) in Dtype::ALL.into_iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{} ({})", dtype.full_name(), dtype.short_name())?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownDtype<'_> {}
 
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -49,60 +49,73 @@ pub fn convert(
     dst: &mut [u8],
 ) -> Result<()> {
     thread_local! {
-        static SANDBOX: RefCell<Converter> = RefCell::new(Converter::new(Engine::Sandbox));
+        static GUEST: RefCell<GuestSlot> = const { RefCell::new(GuestSlot(None)) };
     }
     let kernel = Kernel::select(source, order, output);
     match engine {
         Engine::Native => kernel.convert(src, dst).map_err(refused),
-        Engine::Sandbox => SANDBOX.with_borrow_mut(|converter| converter.convert(&kernel, src, dst)),
+        Engine::Sandbox => {
+            kernel.check_sizes(src, dst).map_err(refused)?;
+            GUEST.with_borrow_mut(|slot| slot.with(|guest| call(guest, &kernel, src, dst)))
+        }
     }
 }
 
-/// Converts boxes with one engine; owned by one worker.
-#[derive(Default)]
+/// Converts boxes of one (source, output) pair with one engine; owned by one worker.
 pub struct Converter {
-    engine: Engine,
-    guest: Option<(Arc<Sandbox>, Guest)>,
+    kernel: Kernel,
+    sandboxed: Option<Sandboxed>,
+}
+
+/// What the sandbox engine keeps between calls.
+#[derive(Default)]
+struct Sandboxed {
+    slot: GuestSlot,
     buffers: BlockBuffers,
 }
 
 impl Converter {
-    /// A converter. The sandbox's instance is made at the first call that needs it.
-    pub fn new(engine: Engine) -> Converter {
-        Converter { engine, ..Converter::default() }
-    }
-
-    /// The engine.
-    pub fn engine(&self) -> Engine {
-        self.engine
+    /// A converter, for the sandbox with an instance of its own.
+    ///
+    /// # Errors
+    /// `Oom` or `Internal` when the sandbox or an instance of it cannot be made.
+    pub fn new(engine: Engine, source: SourceType, order: ByteOrder, output: Dtype) -> Result<Converter> {
+        let kernel = Kernel::select(source, order, output);
+        let sandboxed = match engine {
+            Engine::Native => None,
+            Engine::Sandbox => {
+                let mut sandboxed = Sandboxed::default();
+                sandboxed.slot.with(|_| Ok(()))?;
+                Some(sandboxed)
+            }
+        };
+        Ok(Converter { kernel, sandboxed })
     }
 
     /// Converts contiguous elements, as [`Kernel::convert`] does.
     ///
     /// # Errors
-    /// `Inval` when the sizes do not fit; `Internal` for a trap in the guest.
-    pub fn convert(&mut self, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        match self.engine {
-            Engine::Native => kernel.convert(src, dst).map_err(refused),
-            Engine::Sandbox => {
-                kernel.check_sizes(src, dst).map_err(refused)?;
-                self.with_guest(|guest, _| call(guest, kernel, src, dst))
-            }
-        }
+    /// `Inval` when the sizes do not fit (nothing is written); `Internal` for a trap in the guest.
+    pub fn convert(&mut self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let kernel = &self.kernel;
+        let Some(sandboxed) = &mut self.sandboxed else {
+            return kernel.convert(src, dst).map_err(refused);
+        };
+        kernel.check_sizes(src, dst).map_err(refused)?;
+        sandboxed.slot.with(|guest| call(guest, kernel, src, dst))
     }
 
     /// Converts an N-d box from `src` into `sink`, as [`Kernel::crop`] does.
     ///
     /// # Errors
     /// `Inval` when the box does not fit (nothing is written); `Internal` for a trap in the guest.
-    pub fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
-        match self.engine {
-            Engine::Native => kernel.crop(crop, src, sink).map_err(refused),
-            Engine::Sandbox => {
-                kernel.check(crop, src, sink).map_err(refused)?;
-                self.with_guest(|guest, buffers| crop_in_blocks(guest, buffers, kernel, crop, src, sink))
-            }
-        }
+    pub fn crop(&mut self, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
+        let kernel = &self.kernel;
+        let Some(Sandboxed { slot, buffers }) = &mut self.sandboxed else {
+            return kernel.crop(crop, src, sink).map_err(refused);
+        };
+        kernel.check(crop, src, sink).map_err(refused)?;
+        slot.with(|guest| crop_in_blocks(guest, buffers, kernel, crop, src, sink))
     }
 
     /// Converts one source element and writes it over an N-d box, as [`Kernel::fill`] does.
@@ -111,42 +124,43 @@ impl Converter {
     /// As [`Converter::crop`].
     pub fn fill(
         &mut self,
-        kernel: &Kernel,
         element: &[u8],
         extent: &[u64],
         dst_offset: usize,
         dst_strides: &[isize],
         sink: &mut impl RowSink,
     ) -> Result<()> {
-        match self.engine {
-            Engine::Native => kernel.fill(element, extent, dst_offset, dst_strides, sink).map_err(refused),
-            Engine::Sandbox => {
-                let mut converted = [0; 8];
-                let converted = &mut converted[..kernel.output().width()];
-                self.convert(kernel, element, converted)?;
-                let copy = copy_kernel(kernel.output().width());
-                copy.fill(converted, extent, dst_offset, dst_strides, sink).map_err(refused)
-            }
+        if self.sandboxed.is_none() {
+            return self.kernel.fill(element, extent, dst_offset, dst_strides, sink).map_err(refused);
         }
+        let width = self.kernel.output().width();
+        let mut converted = [0; 8];
+        let converted = &mut converted[..width];
+        self.convert(element, converted)?;
+        copy_kernel(width).fill(converted, extent, dst_offset, dst_strides, sink).map_err(refused)
     }
+}
 
-    /// Runs `work` with this worker's guest, made anew after an error and after a fork.
-    fn with_guest<T>(&mut self, work: impl FnOnce(&mut Guest, &mut BlockBuffers) -> Result<T>) -> Result<T> {
+/// A guest of the process's sandbox, made when it is needed.
+#[derive(Default)]
+struct GuestSlot(Option<(Arc<Sandbox>, Guest)>);
+
+impl GuestSlot {
+    /// Runs `work` with the guest, which is made anew after an error and after a fork.
+    fn with<T>(&mut self, work: impl FnOnce(&mut Guest) -> Result<T>) -> Result<T> {
         let sandbox = Sandbox::shared()?;
-        if self.guest.as_ref().is_some_and(|(made_in, _)| !Arc::ptr_eq(made_in, &sandbox)) {
-            // Made before a fork: its allocator may be locked for ever, so it is left alone.
-            mem::forget(self.guest.take());
-        }
-        if self.guest.is_none() {
-            let guest = sandbox.guest(GuestLimits::default())?;
-            self.guest = Some((sandbox, guest));
-        }
-        let Some((_, guest)) = &mut self.guest else {
-            return Err(Error::new(Status::Internal, "convert", "the sandbox's instance is missing"));
+        let (made_in, mut guest) = match self.0.take() {
+            Some((made_in, guest)) if Arc::ptr_eq(&made_in, &sandbox) => (made_in, guest),
+            other => {
+                // A guest made before a fork: its allocator may be locked for ever, so it is left alone.
+                mem::forget(other);
+                let guest = sandbox.guest(GuestLimits::default())?;
+                (sandbox, guest)
+            }
         };
-        let result = work(guest, &mut self.buffers);
-        if result.is_err() {
-            self.guest = None;
+        let result = work(&mut guest);
+        if result.is_ok() {
+            self.0 = Some((made_in, guest));
         }
         result
     }

@@ -9,9 +9,11 @@ pub mod pipeline;
 pub mod sandbox;
 pub mod zarr;
 
+pub use convert::Engine;
 pub use damacy_core::planner::BatchSpec;
 pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 pub use error::{Error, Result};
 pub use pipeline::{
-    Batch, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample, Stats,
+    Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
+    SampleIter, Stats, Tag,
 };

@@ -1,1 +1,31 @@
 //! Native module of the Python package `damacy`.
+//!
+//! Python objects in -> host types, and batches out as buffers that outlive everything else. The surface that
+//! users see is the pure-Python package around it. No call here waits while it is attached to the interpreter,
+//! and no host thread attaches while it holds a lock.
+
+mod buffer;
+mod convert;
+mod errors;
+mod logging;
+mod pipeline;
+mod samples;
+
+#[pyo3::pymodule(gil_used = true)]
+mod _native {
+    #[pymodule_export]
+    use crate::buffer::Buffer;
+    #[pymodule_export]
+    use crate::convert::convert;
+    #[pymodule_export]
+    use crate::pipeline::Pipeline;
+    #[pymodule_export]
+    use crate::samples::at_exit;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::logging::install();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

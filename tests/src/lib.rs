@@ -1,1 +1,4 @@
 //! Shared parts of the tests: vectors and the conformance suite.
+
+pub mod conformance;
+pub mod vectors;

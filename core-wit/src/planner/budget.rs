@@ -12,10 +12,10 @@ use crate::error::Error;
 ///
 /// - an array: 4 (chunks to decode); a missing entry: 8 (a sorted reference);
 /// - a digit of the sort key (levels x rank, and one): 16 (range, place value);
-/// - a sample: `20 * rank + 4` (start, first chunk and number of chunks an axis; first use);
+/// - a sample: `20 * rank + 12` (start, first chunk and number of chunks an axis; first use, batch, chunks of a batch);
 /// - a use: 12 (sample, key), 20 more where keys pass 64 bits; in the result `4 + 24 * rank`;
-/// - a chunk: 12 (group, order); in the result `16 + 8 * rank`;
-/// - once: 8 for each chunk along the axes of the widest sample, `24 * rank` for the
+/// - a chunk: 8 (first of its sorted uses, place in the order); in the result `16 + 8 * rank`;
+/// - once: 4, 8 for each chunk along the axes of the widest sample, `24 * rank` for the
 ///   window's first and last objects and one chunk's origin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
@@ -46,14 +46,15 @@ impl Need {
                 Keys::Packed => 12,
                 Keys::Wide => 32,
             };
-        let fixed = 4 * request.arrays.len() as u128
+        let fixed = 4
+            + 4 * request.arrays.len() as u128
             + size_of::<&MissingChunk>().max(8) as u128 * request.missing.len() as u128
             + 16 * digits as u128
-            + (20 * u128::from(rank) + 4) * request.samples.len() as u128
+            + (20 * u128::from(rank) + 12) * request.samples.len() as u128
             + a_use * u128::from(counts.uses)
             + 8 * u128::from(counts.widest)
             + 24 * u128::from(rank);
-        Need { fixed, a_chunk: chunk_result(rank) + 12 }
+        Need { fixed, a_chunk: chunk_result(rank) + 8 }
     }
 
     /// Refuses what would pass the limit with so many unique chunks.

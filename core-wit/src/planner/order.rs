@@ -154,8 +154,8 @@ pub(super) struct Groups {
     bits: u32,
     /// First position in `sorted` of each chunk, and the end.
     starts: Vec<u32>,
-    /// Reading order: first batch << 32 | index in `starts`.
-    order: Vec<u64>,
+    /// Indices in `starts`, in reading order.
+    order: Vec<u32>,
 }
 
 impl Groups {
@@ -167,9 +167,9 @@ impl Groups {
     /// The chunks in reading order, each as the indices of its uses, of which there is one at least.
     pub(super) fn iter(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = u32> + Clone + '_> + '_ {
         let mask = (1u64 << self.bits) - 1;
-        self.order.iter().map(move |&entry| {
-            let group = entry as u32 as usize;
-            let run = &self.sorted[self.starts[group] as usize..self.starts[group + 1] as usize];
+        self.order.iter().map(move |&group| {
+            let run = self.starts[group as usize] as usize..self.starts[group as usize + 1] as usize;
+            let run = &self.sorted[run];
             run.iter().map(move |&key| (key & mask) as u32)
         })
     }
@@ -197,15 +197,41 @@ pub(super) fn group(
         starts.push(0);
     }
     starts.extend((1u32..).zip(sorted.windows(2)).filter(|(_, pair)| differ(pair)).map(|(at, _)| at));
-    let mask = (1u64 << bits) - 1;
-    let mut order: Vec<u64> = reserve(chunks)?;
-    order.extend((0u64..).zip(&starts).map(|(group, &start)| {
-        let first_use = (sorted[start as usize] & mask) as usize;
-        (u64::from(window.samples[first_use]) / request.spec.samples) << 32 | group
-    }));
-    order.sort_unstable();
+    let order = by_first_batch(request, window, &sorted, bits, &starts)?;
     starts.push(sorted.len() as u32);
     Ok(Groups { sorted, bits, starts, order })
+}
+
+/// The groups that begin at `starts`, by the first batch that needs them; those of one batch keep their order.
+fn by_first_batch(
+    request: &Request<'_>,
+    window: &Window,
+    sorted: &[u64],
+    bits: u32,
+    starts: &[u32],
+) -> Result<Vec<u32>, Error> {
+    let samples = request.samples.len() as u64;
+    let mask = (1u64 << bits) - 1;
+    let mut batches: Vec<u32> = reserve(samples)?;
+    batches.extend((0..samples).map(|sample| (sample / request.spec.samples) as u32));
+    let batch = |start: u32| {
+        let first_use = (sorted[start as usize] & mask) as usize;
+        batches[window.samples[first_use] as usize] as usize
+    };
+    // Counting sort: sizes, then where each batch's part begins, then the groups.
+    let mut next: Vec<u32> = filled(samples.div_ceil(request.spec.samples))?;
+    starts.iter().for_each(|&start| next[batch(start)] += 1);
+    let mut begin = 0;
+    for entry in &mut next {
+        begin += std::mem::replace(entry, begin);
+    }
+    let mut order: Vec<u32> = filled(starts.len() as u64)?;
+    for (group, &start) in (0u32..).zip(starts) {
+        let next = &mut next[batch(start)];
+        order[*next as usize] = group;
+        *next += 1;
+    }
+    Ok(order)
 }
 
 fn sort_packed(

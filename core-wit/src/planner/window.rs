@@ -53,4 +53,16 @@ impl Window {
         }
         Ok(window)
     }
+
+    /// Writes the coordinates of the chunk of a use.
+    pub(super) fn chunk_of(&self, index: u32, coords: &mut [u64]) {
+        let sample = self.samples[index as usize] as usize;
+        let axes = sample * self.rank..(sample + 1) * self.rank;
+        let (firsts, counts) = (&self.first_chunks[axes.clone()], &self.counts[axes]);
+        let mut place = index - self.first_uses[sample];
+        for axis in (0..self.rank).rev() {
+            coords[axis] = firsts[axis] + u64::from(place % counts[axis]);
+            place /= counts[axis];
+        }
+    }
 }

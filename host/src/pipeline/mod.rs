@@ -1,11 +1,39 @@
 //! Push samples in, pop batches out, in order; planning, reading, decoding and conversion go on in the background.
+//!
+//! Threads: one feeder advances the pushed iterators, one planner forms look-ahead windows and plans them in the
+//! sandbox, and workers decode each chunk of a window once and scatter it into every batch that uses it. A pipeline may
+//! be shared between threads; batches come out in push order. In a child forked from its process it refuses every call.
 
-use crate::convert::Engine;
-use crate::error::{Error, Result};
-use damacy_core::planner::BatchSpec;
+mod arrays;
+mod batch;
+mod budget;
+mod buffer;
+mod check;
+mod config;
+mod consumer;
+mod feeder;
+mod former;
+mod planner;
+mod scatter;
+mod state;
+mod stats;
+mod threads;
+mod window;
+mod worker;
+
+pub use batch::{Batch, BatchData, BatchInfo};
+pub use config::{CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits};
+pub use consumer::Check;
+pub use stats::Stats;
+
+use crate::error::Result;
+use crate::sandbox::{GuestLimits, Sandbox};
+use state::Shared;
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use threads::Threads;
 
 /// Any object that travels with a sample and is given back in [`BatchInfo::tags`].
 pub type Tag = Arc<dyn Any + Send + Sync>;
@@ -21,92 +49,14 @@ pub struct Sample {
     pub tag: Option<Tag>,
 }
 
-/// Limits of the CPU executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuLimits {
-    /// Output buffers, decoding and planning together, bytes. Default 1 GiB.
-    pub max_memory_bytes: u64,
-    /// Worker threads. Default: the cores this process may use.
-    pub workers: Option<usize>,
-    /// Output buffers at the most, at least 2. Default: as the budget carries.
-    pub output_buffers: Option<usize>,
-}
-
-impl Default for CpuLimits {
-    fn default() -> Self {
-        CpuLimits { max_memory_bytes: 1 << 30, workers: None, output_buffers: None }
-    }
-}
-
-/// Decodes and converts on the CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuExecutor {
-    /// Native or sandboxed conversion.
-    pub engine: Engine,
-    /// Its limits.
-    pub limits: CpuLimits,
-}
-
-/// Limits of each planning call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlanLimits {
-    /// The guest's linear memory, bytes. Default 64 MiB.
-    pub memory_bytes: u64,
-    /// Time for one call. Default 1 s.
-    pub deadline: Duration,
-    /// Chunk uses in one window. Default 2^20.
-    pub max_chunks: u64,
-}
-
-impl Default for PlanLimits {
-    fn default() -> Self {
-        PlanLimits { memory_bytes: 64 << 20, deadline: Duration::from_secs(1), max_chunks: 1 << 20 }
-    }
-}
-
-/// Limits of the queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueLimits {
-    /// Samples in a look-ahead window. Default: as far as the memory budget carries, at most 256.
-    pub lookahead_samples: Option<usize>,
-}
-
-/// Everything a pipeline is made of.
-#[derive(Clone, Debug)]
-pub struct PipelineConfig {
-    /// What every batch looks like.
-    pub output: BatchSpec,
-    /// Who decodes and converts.
-    pub executor: CpuExecutor,
-    /// Limits of planning.
-    pub planner: PlanLimits,
-    /// Limits of the queues.
-    pub queues: QueueLimits,
-    /// Whether a last partial batch is dropped (default) or comes out at the end of iteration.
-    pub drop_last: bool,
-    /// How long `pop` waits while the consumer holds every output buffer, before `PoolStarved`. Default: for ever.
-    pub pop_timeout: Option<Duration>,
-}
-
-impl PipelineConfig {
-    /// Defaults for everything but the batch.
-    pub fn new(output: BatchSpec) -> PipelineConfig {
-        PipelineConfig {
-            output,
-            executor: CpuExecutor::default(),
-            planner: PlanLimits::default(),
-            queues: QueueLimits::default(),
-            drop_last: true,
-            pop_timeout: None,
-        }
-    }
-}
-
 /// Source of samples. An `Err` surfaces, sticky, at the `pop` of the batch it belongs to.
 pub type SampleIter = Box<dyn Iterator<Item = Result<Sample>> + Send>;
 
 /// The pipeline. All methods take `&self` and may be called from any thread; dropping it closes it.
-pub struct Pipeline {}
+pub struct Pipeline {
+    shared: Arc<Shared>,
+    threads: Mutex<Option<Threads>>,
+}
 
 impl Pipeline {
     /// Checks the configuration and starts the background threads.
@@ -114,17 +64,29 @@ impl Pipeline {
     /// # Errors
     /// `Inval` for a bad spec or limit, `Budget` when two output buffers do not fit (with the arithmetic), `Oom`.
     pub fn new(config: PipelineConfig) -> Result<Pipeline> {
-        let _ = config;
-        todo!()
+        let sizes = config::validate(&config)?;
+        let limits = GuestLimits { memory_bytes: config.planner.memory_bytes, deadline: config.planner.deadline };
+        let guest = Sandbox::shared()?.guest(limits)?;
+        let shared = Arc::new(Shared::new(config, sizes));
+        let threads = threads::start(&shared, guest)?;
+        Ok(Pipeline { shared, threads: Mutex::new(Some(threads)) })
     }
 
-    /// Hands over samples to be pulled lazily in the background; returns at once.
+    /// Hands over samples to be pulled lazily in the background; returns at once. At most three windows of samples
+    /// are pulled ahead of the consumer.
     ///
     /// # Errors
     /// `Shutdown` if closed.
     pub fn push(&self, samples: SampleIter) -> Result<()> {
-        let _ = samples;
-        todo!()
+        self.shared.check_process("push")?;
+        let mut state = self.shared.lock();
+        if state.closed {
+            drop(state);
+            return Err(consumer::closed("push"));
+        }
+        state.pushed.push_back(samples);
+        self.shared.feed.notify_all();
+        Ok(())
     }
 
     /// The next whole batch.
@@ -133,8 +95,21 @@ impl Pipeline {
     /// `Again` at once when no batch can complete ("3 of 8 samples pushed"), or after `timeout` when one could;
     /// starved `Again` when the consumer has held every buffer for `pop_timeout`; sticky errors of the batch; `Shutdown`.
     pub fn pop(&self, timeout: Option<Duration>) -> Result<Batch> {
-        let _ = timeout;
-        todo!()
+        self.whole(timeout, None)
+    }
+
+    /// As [`pop`](Self::pop), with a check that may end the wait (for signals, or another side's cancellation).
+    ///
+    /// # Errors
+    /// As `pop`; those of `check`.
+    pub fn pop_checked(&self, timeout: Option<Duration>, check: &mut Check<'_>) -> Result<Batch> {
+        self.whole(timeout, Some(check))
+    }
+
+    fn whole(&self, timeout: Option<Duration>, check: Option<&mut Check<'_>>) -> Result<Batch> {
+        self.shared.check_process("pop")?;
+        let batch = consumer::take(&self.shared, timeout, consumer::Want::Whole, check)?;
+        batch.ok_or_else(|| crate::Error::new(crate::Status::Internal, "pop", "pop met the end of an iteration"))
     }
 
     /// The next batch of an iteration: like `pop`, but `Ok(None)` when all pushed samples are consumed; a last partial
@@ -143,144 +118,97 @@ impl Pipeline {
     /// # Errors
     /// As `pop`; `Again` only after `timeout`.
     pub fn next_batch(&self, timeout: Option<Duration>) -> Result<Option<Batch>> {
-        let _ = timeout;
-        todo!()
+        self.shared.check_process("pop")?;
+        consumer::take(&self.shared, timeout, consumer::Want::Next, None)
     }
 
-    /// Figures since the start or the last reset.
+    /// As [`next_batch`](Self::next_batch), with a check that may end the wait.
+    ///
+    /// # Errors
+    /// As `next_batch`; those of `check`.
+    pub fn next_batch_checked(&self, timeout: Option<Duration>, check: &mut Check<'_>) -> Result<Option<Batch>> {
+        self.shared.check_process("pop")?;
+        consumer::take(&self.shared, timeout, consumer::Want::Next, Some(check))
+    }
+
+    /// Figures since the start or the last reset. All 0 in a forked child.
     pub fn stats(&self) -> Stats {
-        todo!()
+        if !self.shared.is_own_process() {
+            return Stats::default();
+        }
+        let mut stats = *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.shared.lock();
+        let pool = &state.pool;
+        stats.buffers = pool.existing as u64;
+        stats.buffers_held = pool.held as u64;
+        stats.memory_bytes = pool.used_bytes(&self.shared.sizes);
+        stats.peak_memory_bytes = pool.peak_bytes.max(stats.memory_bytes);
+        stats
     }
 
     /// Starts the figures anew.
     pub fn reset_stats(&self) {
-        todo!()
+        if !self.shared.is_own_process() {
+            return;
+        }
+        *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner) = Stats::default();
+        let mut state = self.shared.lock();
+        state.pool.peak_bytes = state.pool.used_bytes(&self.shared.sizes);
     }
 
     /// Stops everything and wakes every blocked call with `Shutdown`; batches already popped stay valid. Idempotent.
     /// Returns when the background threads have ended (a sample iterator that blocks for ever is left behind).
     pub fn close(&self) {
-        todo!()
+        if !self.shared.is_own_process() {
+            return;
+        }
+        self.shared.close();
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(threads) = threads {
+            threads.join(&self.shared);
+        }
     }
 }
 
-/// What a batch holds.
-#[derive(Clone)]
-pub struct BatchInfo {
-    /// 0, 1, 2 ... in push order.
-    pub id: u64,
-    /// Samples in it (`shape[0]`).
-    pub samples: u64,
-    /// `(samples, *sample shape)`.
-    pub shape: Vec<u64>,
-    /// Element type.
-    pub dtype: crate::Dtype,
-    /// Bytes of the batch.
-    pub nbytes: u64,
-    /// One for each sample.
-    pub tags: Vec<Option<Tag>>,
-}
-
-/// A finished batch: C-contiguous, 64-byte aligned. Its buffer goes back to the pool when the batch and every
-/// [`BatchData`] handed out by it are dropped.
-pub struct Batch {}
-
-/// Keeps a batch's memory alive, beyond batch and pipeline.
-#[derive(Clone)]
-pub struct BatchData {}
-
-impl Batch {
-    /// Id, shape, type, tags.
-    pub fn info(&self) -> &BatchInfo {
-        todo!()
-    }
-
-    /// The elements, as bytes in native order.
-    pub fn bytes(&self) -> &[u8] {
-        todo!()
-    }
-
-    /// A handle that keeps the memory alive, for exports.
-    pub fn data(&self) -> BatchData {
-        todo!()
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        if self.shared.is_own_process() {
+            self.close();
+        } else if let Some(threads) = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            threads.forget();
+        }
     }
 }
 
-impl BatchData {
-    /// First byte, 64-byte aligned; never null.
-    pub fn as_ptr(&self) -> *mut u8 {
-        todo!()
-    }
-
-    /// Bytes of the batch.
-    pub fn len(&self) -> usize {
-        todo!()
-    }
-
-    /// True if the batch has no bytes (never: extents are at least 1).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipeline").field("config", &self.shared.config).finish_non_exhaustive()
     }
 }
 
-/// Figures of a pipeline. Times are summed over threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Batches popped.
-    pub batches: u64,
-    /// Samples in them.
-    pub samples: u64,
-    /// Samples of dropped partial batches.
-    pub dropped_samples: u64,
-    /// Windows planned.
-    pub windows: u64,
-    /// Unique chunks decoded.
-    pub chunks_decoded: u64,
-    /// Uses served by a chunk that was already decoded for its window.
-    pub decodes_avoided: u64,
-    /// Chunks that were missing and became fills.
-    pub chunks_missing: u64,
-    /// Encoded chunk bytes read.
-    pub read_bytes: u64,
-    /// Shard index and metadata bytes read.
-    pub index_bytes: u64,
-    /// Decoded bytes.
-    pub decoded_bytes: u64,
-    /// The crops in their source types.
-    pub needed_bytes: u64,
-    /// Bytes of batches popped.
-    pub output_bytes: u64,
-    /// Time planning.
-    pub plan_time: Duration,
-    /// Time reading.
-    pub read_time: Duration,
-    /// Time decoding.
-    pub decode_time: Duration,
-    /// Time converting and scattering.
-    pub convert_time: Duration,
-    /// Time the consumer waited in `pop`.
-    pub wait_time: Duration,
-    /// Output buffers that exist now.
-    pub buffers: u64,
-    /// Of them, held by the consumer.
-    pub buffers_held: u64,
-    /// Bytes of the budget in use now.
-    pub memory_bytes: u64,
-    /// Highest use of the budget.
-    pub peak_memory_bytes: u64,
-}
-
-impl Stats {
-    /// `decoded_bytes / needed_bytes`; `None` before the first window.
-    pub fn decode_waste(&self) -> Option<f64> {
-        (self.needed_bytes > 0).then(|| self.decoded_bytes as f64 / self.needed_bytes as f64)
-    }
-
-    /// `read_bytes / needed_bytes`; `None` before the first window.
-    pub fn read_waste(&self) -> Option<f64> {
-        (self.needed_bytes > 0).then(|| self.read_bytes as f64 / self.needed_bytes as f64)
+impl Shared {
+    /// Closes for good, wakes everybody, and lets go of all that nobody will ask for.
+    fn close(&self) {
+        let mut state = self.lock();
+        if state.closed {
+            return;
+        }
+        state.closed = true;
+        self.closed.store(true, Ordering::Relaxed);
+        let pool = &mut state.pool;
+        pool.existing = pool.held;
+        pool.decode_bytes = 0;
+        pool.plan_bytes = 0;
+        let free = std::mem::take(&mut pool.free);
+        let pushed = std::mem::take(&mut state.pushed);
+        let samples = std::mem::take(&mut state.samples);
+        let slots = std::mem::take(&mut state.slots);
+        let windows = std::mem::take(&mut state.windows);
+        for everyone in [&self.feed, &self.plan, &self.work, &self.consume] {
+            everyone.notify_all();
+        }
+        drop(state);
+        drop((free, windows));
+        feeder::drop_quietly((pushed, samples, slots));
     }
 }
-
-fn _unused(_: Error) {}

@@ -1,21 +1,33 @@
 //! The component in wasmtime: planning, metadata parsing and conversion in linear memory of their own.
 //!
 //! [`Sandbox::shared`] holds the engine and the compiled component, once per process (made anew after a
-//! fork). A [`Guest`] is one instance with its limits; it belongs to one thread at a time.
+//! fork). A [`Guest`] is one instance with its limits; it belongs to one thread at a time. Whatever a guest does, the
+//! host gets a result or a typed error: memory and time are bounded, and a trap costs only the call it happened in.
+
+mod bindings;
+mod clock;
+mod guest;
+mod limiter;
+mod map;
+mod process;
+mod runtime;
+
+pub use guest::Guest;
 
 use crate::error::Result;
-use crate::{ByteOrder, Dtype, SourceType};
-use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
-use damacy_core::planner::{Plan, Request};
-use std::sync::Arc;
+use runtime::{Allocator, Runtime};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// The component that `core-wit/build-component.sh` made.
+static COMPONENT: &[u8] = include_bytes!("../../../core-wit/prebuilt/damacy-core.wasm");
 
 /// Limits of one guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuestLimits {
-    /// Linear memory, bytes.
+    /// Linear memory, bytes. Default 64 MiB.
     pub memory_bytes: u64,
-    /// Time for one call.
+    /// Time for one call (for one block of a conversion), kept to within 10 ms. Default 1 s.
     pub deadline: Duration,
 }
 
@@ -26,7 +38,12 @@ impl Default for GuestLimits {
 }
 
 /// Engine, compiled component and allocator. Thread-safe.
-pub struct Sandbox {}
+pub struct Sandbox {
+    process: u32,
+    main: Arc<Runtime>,
+    /// For guests that the main runtime's pool has no slot for.
+    spare: Mutex<Option<Arc<Runtime>>>,
+}
 
 impl Sandbox {
     /// The process's sandbox; compiled (or taken from wasmtime's cache) at the first call.
@@ -34,59 +51,31 @@ impl Sandbox {
     /// # Errors
     /// `Internal` if the component cannot be compiled, `Oom` if no allocator fits the address space.
     pub fn shared() -> Result<Arc<Sandbox>> {
-        todo!()
+        process::shared()
     }
 
     /// A fresh instance.
     ///
     /// # Errors
-    /// `Oom`, `Internal`.
+    /// `Budget` if not even the component's own data fits the limit, `Oom`, `Internal`.
     pub fn guest(self: &Arc<Self>, limits: GuestLimits) -> Result<Guest> {
-        let _ = limits;
-        todo!()
-    }
-}
-
-/// One instance. A trap poisons it: later calls make a fresh instance first.
-pub struct Guest {}
-
-impl Guest {
-    /// Parses metadata. The error's message does not name the URI: the caller adds it.
-    ///
-    /// # Errors
-    /// Those of [`damacy_core::metadata::parse`]; `Budget` for memory and deadline; `Internal` for a trap.
-    pub fn parse_metadata(
-        &mut self,
-        format: ZarrFormat,
-        bytes: &[u8],
-        limits: &MetadataLimits,
-    ) -> Result<ArrayMetadata, damacy_core::error::Error> {
-        let _ = (format, bytes, limits);
-        todo!()
+        Guest::new(self.clone(), limits)
     }
 
-    /// Plans a window. The error names the sample by its index in the request.
-    ///
-    /// # Errors
-    /// Those of [`damacy_core::planner::plan`]; `Budget` for memory and deadline; `Internal` for a trap.
-    pub fn plan(&mut self, request: &Request<'_>) -> Result<Plan, damacy_core::error::Error> {
-        let _ = request;
-        todo!()
+    fn new() -> Result<Sandbox> {
+        let main = Arc::new(Runtime::new()?);
+        Ok(Sandbox { process: std::process::id(), main, spare: Mutex::new(None) })
     }
 
-    /// Converts contiguous elements, in blocks.
-    ///
-    /// # Errors
-    /// `Inval` for sizes that do not fit, `Internal` for a trap.
-    pub fn convert(
-        &mut self,
-        source: SourceType,
-        order: ByteOrder,
-        output: Dtype,
-        src: &[u8],
-        dst: &mut [u8],
-    ) -> Result<(), damacy_core::error::Error> {
-        let _ = (source, order, output, src, dst);
-        todo!()
+    /// A runtime without slots, made when it is first needed.
+    fn spare(&self) -> Result<Arc<Runtime>> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(spare) = &*spare {
+            return Ok(spare.clone());
+        }
+        log::warn!("the sandbox's {:?} has no slot for another guest; using memory on demand", self.main.allocator);
+        let made = Arc::new(Runtime::with(Allocator::OnDemand)?);
+        *spare = Some(made.clone());
+        Ok(made)
     }
 }

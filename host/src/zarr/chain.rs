@@ -6,13 +6,14 @@
 //! take the encoded size and half a MiB.
 
 use super::codecs::{self, Decode, Failure, crc32c};
-use super::permute::Permutation;
+use super::permute::{self, Permutation};
 use super::shard::ShardCodec;
+use super::work::{Buffers, Work};
 use crate::{ByteOrder, SourceType, Status};
 use zarrs::array::codec::{BytesCodec, Crc32cCodec, ShardingCodec, TransposeCodec};
 use zarrs_codec::Codec;
-use zarrs_metadata::v3::MetadataV3;
 use zarrs_metadata::Endianness;
+use zarrs_metadata::v3::MetadataV3;
 use zarrs_metadata_ext::codec::bytes::BytesCodecConfigurationV1;
 use zarrs_metadata_ext::codec::sharding::ShardingCodecConfigurationV1;
 use zarrs_metadata_ext::codec::transpose::TransposeCodecConfigurationV1;
@@ -81,23 +82,6 @@ pub(super) struct Chain {
     steps: Vec<Step>,
 }
 
-/// A worker's buffers: results live in `front`; `back` is for chains with more than one step that moves bytes.
-#[derive(Default)]
-pub(super) struct Buffers {
-    front: Vec<u8>,
-    back: Vec<u8>,
-    inner: Option<Box<Buffers>>,
-}
-
-/// Where the bytes are between two steps.
-#[derive(Clone, Copy)]
-enum Place {
-    /// A range of the encoded bytes.
-    Source(usize, usize),
-    /// A prefix of the front buffer.
-    Front(usize),
-}
-
 impl Chain {
     /// Plans the chain that `codecs` describe.
     ///
@@ -105,7 +89,8 @@ impl Chain {
     /// `Unsupported` for codecs that this build lacks (by name), `Decode` for chains that cannot be, `Budget` for chunks
     /// larger than memory can be.
     pub(super) fn new(codecs: &[MetadataV3], elements: Elements) -> Result<Chain, Refusal> {
-        let too_large = || Refusal::new(Status::Budget, format!("a chunk of {:?} elements is too large", elements.shape));
+        let too_large =
+            || Refusal::new(Status::Budget, format!("a chunk of {:?} elements is too large", elements.shape));
         let decoded_bytes = elements.bytes().ok_or_else(too_large)?;
         let mut axes: Vec<usize> = (0..elements.shape.len()).collect();
         let mut layout = None;
@@ -122,10 +107,8 @@ impl Chain {
                     })?;
                 }
                 Codec::ArrayToBytes(codec) if layout.is_none() => {
-                    let stored = Elements {
-                        shape: axes.iter().map(|&axis| elements.shape[axis]).collect(),
-                        ..elements.clone()
-                    };
+                    let stored =
+                        Elements { shape: axes.iter().map(|&axis| elements.shape[axis]).collect(), ..elements.clone() };
                     layout = Some(if codec.as_any().is::<BytesCodec>() {
                         Layout::Bytes { order: byte_order(metadata, elements.source)? }
                     } else if codec.as_any().is::<ShardingCodec>() {
@@ -176,83 +159,95 @@ impl Chain {
         }
     }
 
-    /// Decodes a chunk: native byte order, C order, every element. A chunk stored as it is comes
-    /// back as the part of `src` that holds it.
+    /// Decodes a chunk: native byte order, C order, every element. A chunk stored as it is comes back as the part of
+    /// `src` that holds it.
     pub(super) fn decode<'a>(&self, src: &'a [u8], buffers: &'a mut Buffers) -> Result<&'a [u8], Refusal> {
-        let place = self.decode_steps(src, buffers)?;
-        let place = self.decode_layout(src, place, buffers)?;
-        let place = match &self.permutation {
-            None => place,
-            Some(permutation) => {
-                reserve(&mut buffers.back, self.decoded_bytes)?;
-                permutation.apply(place.bytes(src, &buffers.front), &mut buffers.back[..self.decoded_bytes]);
-                std::mem::swap(&mut buffers.front, &mut buffers.back);
-                Place::Front(self.decoded_bytes)
+        let mut work = Work::new(src, self.writes(src.len()), buffers);
+        self.decode_steps(src.len(), &mut work)?;
+        self.decode_layout(&mut work)?;
+        if let Some(permutation) = &self.permutation {
+            if self.permutes_apart(src.len()) {
+                work.write(self.decoded_bytes, |stored, out, _| {
+                    permutation.apply(stored, out);
+                    Ok(out.len())
+                })?;
+            } else {
+                let (elements, scratch) = work.in_place(permute::SCRATCH)?;
+                permutation.apply_in_place(elements, scratch);
             }
-        };
-        Ok(place.bytes(src, &buffers.front))
+        }
+        Ok(work.finish())
+    }
+
+    /// How often decoding moves bytes from one buffer to the next.
+    fn writes(&self, encoded: usize) -> usize {
+        let steps = self.steps.iter().filter(|step| matches!(step, Step::Bounded { .. })).count();
+        let shard = usize::from(matches!(self.layout, Layout::Shard(_)));
+        let copy = usize::from(steps == 0 && self.swaps());
+        let permute = usize::from(self.permutation.is_some() && self.permutes_apart(encoded));
+        steps + shard + copy + permute
+    }
+
+    /// Whether the elements' bytes are turned around.
+    fn swaps(&self) -> bool {
+        let width = self.elements.source.width();
+        matches!(self.layout, Layout::Bytes { order } if order != ByteOrder::NATIVE && width > 1)
+    }
+
+    /// Whether axes are put back into a second buffer, which is faster, or in place, for want of memory.
+    fn permutes_apart(&self, encoded: usize) -> bool {
+        let stored_as_is = self.encoded_bytes().is_some() && !self.swaps();
+        stored_as_is || self.decoded_bytes <= encoded.saturating_add(OPEN_SIZE_SLACK)
     }
 
     /// Undoes the bytes-to-bytes codecs, last first.
-    fn decode_steps(&self, src: &[u8], buffers: &mut Buffers) -> Result<Place, Refusal> {
-        let mut place = Place::Source(0, src.len());
+    fn decode_steps(&self, encoded: usize, work: &mut Work<'_>) -> Result<(), Refusal> {
         for (at, step) in self.steps.iter().enumerate().rev() {
-            let bytes = place.bytes(src, &buffers.front);
             match step {
                 Step::Checksum => {
-                    let len = crc32c::strip(bytes).map_err(|e| Refusal::decode(e.to_string()))?.len();
-                    place = place.prefix(len);
+                    let len = crc32c::strip(work.bytes()).map_err(|e| Refusal::decode(e.to_string()))?.len();
+                    work.cut(len);
                 }
                 Step::Bounded { name, decode } => {
-                    let exact = self.steps[..at].iter().try_fold(self.plain_bytes(), |size, step| match size {
-                        Some(size) => Some(step.encoded_size(size)),
-                        None => None,
-                    });
-                    let exact = exact.flatten();
-                    let room = exact.unwrap_or_else(|| src.len().saturating_add(OPEN_SIZE_SLACK));
-                    reserve(&mut buffers.back, room)?;
-                    let found = decode(bytes, &mut buffers.back[..room]);
-                    let found = found.map_err(|failure| refusal(name, exact, room, &failure))?;
+                    let plain = self.plain_bytes();
+                    let exact = plain.and_then(|n| self.steps[..at].iter().try_fold(n, |n, step| step.encoded_size(n)));
+                    let room = exact.unwrap_or_else(|| encoded.saturating_add(OPEN_SIZE_SLACK));
+                    let found = work.write(room, |bytes, out, _| {
+                        decode(bytes, out).map_err(|failure| refusal(name, exact, room, &failure))
+                    })?;
                     if exact.is_some_and(|exact| exact != found) {
                         return Err(Refusal::decode(format!("{name}: expected {room} bytes, found {found}")));
                     }
-                    std::mem::swap(&mut buffers.front, &mut buffers.back);
-                    place = Place::Front(found);
                 }
             }
         }
-        Ok(place)
+        Ok(())
     }
 
     /// Undoes the elements-to-bytes codec: elements in native byte order, axes as stored.
-    fn decode_layout(&self, src: &[u8], place: Place, buffers: &mut Buffers) -> Result<Place, Refusal> {
-        match &self.layout {
-            Layout::Bytes { order } => {
-                let found = place.len();
-                if found != self.decoded_bytes {
-                    let what = format!("expected {} bytes, found {found}", self.decoded_bytes);
-                    return Err(Refusal::decode(what));
-                }
-                let width = self.elements.source.width();
-                if *order == ByteOrder::NATIVE || width == 1 {
-                    return Ok(place);
-                }
-                if let Place::Source(start, end) = place {
-                    reserve(&mut buffers.front, found)?;
-                    buffers.front[..found].copy_from_slice(&src[start..end]);
-                }
-                buffers.front[..found].chunks_exact_mut(width).for_each(<[u8]>::reverse);
-                Ok(Place::Front(found))
-            }
-            Layout::Shard(shard) => {
-                reserve(&mut buffers.back, self.decoded_bytes)?;
-                let Buffers { front, back, inner } = buffers;
-                let inner = inner.get_or_insert_default();
-                shard.decode_whole(place.bytes(src, front), &mut back[..self.decoded_bytes], inner)?;
-                std::mem::swap(front, back);
-                Ok(Place::Front(self.decoded_bytes))
-            }
+    fn decode_layout(&self, work: &mut Work<'_>) -> Result<(), Refusal> {
+        if let Layout::Shard(shard) = &self.layout {
+            work.write(self.decoded_bytes, |bytes, out, inner| {
+                shard.decode_whole(bytes, out, inner)?;
+                Ok(out.len())
+            })?;
+            return Ok(());
         }
+        let found = work.bytes().len();
+        if found != self.decoded_bytes {
+            return Err(Refusal::decode(format!("expected {} bytes, found {found}", self.decoded_bytes)));
+        }
+        if self.swaps() {
+            if work.is_source() {
+                work.write(found, |bytes, out, _| {
+                    out.copy_from_slice(bytes);
+                    Ok(found)
+                })?;
+            }
+            let (elements, _) = work.in_place(0)?;
+            swap_bytes(elements, self.elements.source.width());
+        }
+        Ok(())
     }
 }
 
@@ -266,45 +261,22 @@ impl Step {
     }
 }
 
-impl Place {
-    fn bytes<'a>(self, src: &'a [u8], front: &'a [u8]) -> &'a [u8] {
-        match self {
-            Place::Source(start, end) => &src[start..end],
-            Place::Front(len) => &front[..len],
-        }
-    }
-
-    fn len(self) -> usize {
-        match self {
-            Place::Source(start, end) => end - start,
-            Place::Front(len) => len,
-        }
-    }
-
-    fn prefix(self, len: usize) -> Place {
-        match self {
-            Place::Source(start, _) => Place::Source(start, start + len),
-            Place::Front(_) => Place::Front(len),
-        }
-    }
-}
-
 fn refusal(name: &str, exact: Option<usize>, room: usize, failure: &Failure) -> Refusal {
     let status = if matches!(failure, Failure::Unsupported(_)) { Status::Unsupported } else { Status::Decode };
     let expected = if exact.is_some() { "expected" } else { "expected at most" };
     Refusal::new(status, format!("{name}: {expected} {room} decoded bytes, but {failure}"))
 }
 
-/// Makes a buffer at least `len` long; its contents are of no use.
-fn reserve(buffer: &mut Vec<u8>, len: usize) -> Result<(), Refusal> {
-    if buffer.len() < len {
-        // A fresh buffer: growing would copy, and would hold old and new at once.
-        *buffer = Vec::new();
-        let no_memory = |_| Refusal::new(Status::Oom, format!("no memory for {len} bytes"));
-        buffer.try_reserve_exact(len).map_err(no_memory)?;
-        buffer.resize(len, 0);
+/// Turns each element of `width` bytes around.
+fn swap_bytes(bytes: &mut [u8], width: usize) {
+    fn swap<const N: usize>(bytes: &mut [u8]) {
+        bytes.as_chunks_mut::<N>().0.iter_mut().for_each(|element| element.reverse());
     }
-    Ok(())
+    match width {
+        2 => swap::<2>(bytes),
+        4 => swap::<4>(bytes),
+        _ => swap::<8>(bytes),
+    }
 }
 
 fn create(metadata: &MetadataV3) -> Result<Codec, Refusal> {

@@ -56,8 +56,7 @@ impl Object {
 /// # Errors
 /// `Io` for a failed or short read, `Oom`.
 pub(super) fn read_range(file: &File, path: &Path, offset: u64, len: u64, bytes: &mut Vec<u8>) -> Result<()> {
-    let out_of_memory =
-        || Error::new(Status::Oom, "read", format!("{}: no memory for {len} bytes", path.display()));
+    let out_of_memory = || Error::new(Status::Oom, "read", format!("{}: no memory for {len} bytes", path.display()));
     let len = usize::try_from(len).map_err(|_| out_of_memory())?;
     bytes.truncate(len);
     bytes.try_reserve_exact(len - bytes.len()).map_err(|_| out_of_memory())?;

@@ -13,26 +13,24 @@ mod open;
 mod permute;
 mod shard;
 mod uri;
+mod work;
 
 use crate::Status;
 use crate::error::{Error, Result};
 use crate::sandbox::Guest;
 use cache::Cache;
-use chain::{Buffers, Refusal};
+use chain::Refusal;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use document::Decoder;
 use file::Object;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use work::Buffers;
 
 /// Turns metadata bytes into [`ArrayMetadata`]: the sandbox's guest in the pipeline, the native parser in tests.
 pub trait ParseMetadata {
     /// As [`damacy_core::metadata::parse`] with default limits.
-    fn parse_metadata(
-        &mut self,
-        format: ZarrFormat,
-        bytes: &[u8],
-    ) -> Result<ArrayMetadata, damacy_core::error::Error>;
+    fn parse_metadata(&mut self, format: ZarrFormat, bytes: &[u8]) -> Result<ArrayMetadata, damacy_core::error::Error>;
 }
 
 /// The parser linked into this process, for bytes that are trusted or tests that compare.
@@ -40,21 +38,13 @@ pub trait ParseMetadata {
 pub struct NativeParser;
 
 impl ParseMetadata for NativeParser {
-    fn parse_metadata(
-        &mut self,
-        format: ZarrFormat,
-        bytes: &[u8],
-    ) -> Result<ArrayMetadata, damacy_core::error::Error> {
+    fn parse_metadata(&mut self, format: ZarrFormat, bytes: &[u8]) -> Result<ArrayMetadata, damacy_core::error::Error> {
         damacy_core::metadata::parse(format, bytes, &MetadataLimits::default())
     }
 }
 
 impl ParseMetadata for Guest {
-    fn parse_metadata(
-        &mut self,
-        format: ZarrFormat,
-        bytes: &[u8],
-    ) -> Result<ArrayMetadata, damacy_core::error::Error> {
+    fn parse_metadata(&mut self, format: ZarrFormat, bytes: &[u8]) -> Result<ArrayMetadata, damacy_core::error::Error> {
         Guest::parse_metadata(self, format, bytes, &MetadataLimits::default())
     }
 }
@@ -249,7 +239,8 @@ impl Array {
 
 /// As [`Array::describe`].
 fn describe(metadata: &ArrayMetadata) -> String {
-    let mut text = format!("{} {}, chunks {}", metadata.data_type, tuple(&metadata.shape), tuple(metadata.chunk_shape()));
+    let mut text =
+        format!("{} {}, chunks {}", metadata.data_type, tuple(&metadata.shape), tuple(metadata.chunk_shape()));
     for (nth, level) in metadata.levels.iter().rev().skip(1).enumerate() {
         text.push_str(if nth == 0 { ", shards " } else { " in shards " });
         text.push_str(&tuple(level));

@@ -40,8 +40,7 @@ pub(super) fn open(uri: &str, parser: &mut dyn ParseMetadata) -> Result<Array> {
 }
 
 fn at(uri: &str, error: Error) -> Error {
-    let message = format!("{uri}: {error}");
-    error.with_message(message)
+    Error::new(error.status(), "open", format!("{uri}: {error}"))
 }
 
 /// The array's document: `zarr.json`, else `.zarray`.

@@ -3,7 +3,8 @@
 //! An index is an array of (offset, length) pairs, decoded by a chain of its own. Everything in it is untrusted: an entry
 //! is checked when it is used, so that a damaged one spoils its own inner chunk only.
 
-use super::chain::{Buffers, Chain, Elements, Refusal};
+use super::chain::{Chain, Elements, Refusal};
+use super::work::Buffers;
 use crate::{SourceType, Status};
 use zarrs_metadata_ext::codec::sharding::{ShardingCodecConfigurationV1, ShardingIndexLocation};
 
@@ -183,7 +184,9 @@ fn read_index(chain: &Chain, bytes: &[u8]) -> Result<Index, Refusal> {
     let decoded = chain.decode(bytes, &mut buffers);
     let decoded = decoded.map_err(|e| Refusal::new(e.status, format!("shard index: {}", e.what)))?;
     let entries = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
-    Ok(Index { entries: entries.map(|&[offset, size]| [u64::from_ne_bytes(offset), u64::from_ne_bytes(size)]).collect() })
+    Ok(Index {
+        entries: entries.map(|&[offset, size]| [u64::from_ne_bytes(offset), u64::from_ne_bytes(size)]).collect(),
+    })
 }
 
 /// The next coordinates in C order.

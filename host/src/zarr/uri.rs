@@ -19,8 +19,7 @@ pub(super) fn local_path(uri: &str) -> Result<PathBuf> {
     }
     let Some((scheme, rest)) = split_scheme(uri) else { return Ok(PathBuf::from(uri)) };
     if !scheme.eq_ignore_ascii_case("file") {
-        let message =
-            format!("{uri}: no store for the scheme {scheme}: this build reads local paths and file:// URIs");
+        let message = format!("{uri}: no store for the scheme {scheme}: this build reads local paths and file:// URIs");
         return Err(Error::new(Status::Unsupported, "open", message));
     }
     let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));

@@ -67,11 +67,7 @@ pub(crate) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {
             header.decode_block(src, start, decompress, done)?;
             continue;
         }
-        let scratch = if later.len() >= len {
-            &mut later[..len]
-        } else {
-            own_scratch(&mut own, len)?
-        };
+        let scratch = if later.len() >= len { &mut later[..len] } else { own_scratch(&mut own, len)? };
         header.decode_block(src, start, decompress, scratch)?;
         match header.filter(len) {
             Filter::Bytes => shuffle::unshuffle(header.typesize, scratch, done),
@@ -132,7 +128,13 @@ impl Header {
     }
 
     /// Decompresses the block's streams, which start at byte `start` of `src`, into `block`.
-    fn decode_block(&self, src: &[u8], start: usize, decompress: super::Decode, block: &mut [u8]) -> Result<(), Failure> {
+    fn decode_block(
+        &self,
+        src: &[u8],
+        start: usize,
+        decompress: super::Decode,
+        block: &mut [u8],
+    ) -> Result<(), Failure> {
         let splits = self.splits(block.len());
         if block.len() % splits != 0 {
             let what = format!("blosc splits {} bytes into {splits} streams", block.len());
@@ -168,7 +170,11 @@ fn compressor(code: u8) -> Result<super::Decode, Failure> {
 }
 
 fn lz4(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {
-    lz4_flex::block::decompress_into(src, dst).map_err(|e| Failure::Corrupt(format!("lz4: {e}")))
+    use lz4_flex::block::{DecompressError, decompress_into};
+    decompress_into(src, dst).map_err(|e| match e {
+        DecompressError::OutputTooSmall { expected, .. } => Failure::TooLong { claimed: Some(expected as u64) },
+        other => Failure::Corrupt(format!("lz4: {other}")),
+    })
 }
 
 fn snappy(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {

@@ -41,19 +41,49 @@ pub(super) fn bitunshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
         dst.copy_from_slice(src);
         return;
     }
-    let row = count / 8;
+    let whole = count * typesize;
+    let (planes, tail) = src.split_at(whole);
+    let (elements, rest) = dst.split_at_mut(whole);
+    rest.copy_from_slice(tail);
+    match typesize {
+        1 => bitunshuffle_fixed::<1>(planes, elements),
+        2 => bitunshuffle_fixed::<2>(planes, elements),
+        4 => bitunshuffle_fixed::<4>(planes, elements),
+        8 => bitunshuffle_fixed::<8>(planes, elements),
+        _ => bitunshuffle_any(typesize, planes, elements),
+    }
+}
+
+fn bitunshuffle_fixed<const N: usize>(src: &[u8], dst: &mut [u8]) {
+    let row = src.len() / (8 * N);
+    if row == 0 {
+        return;
+    }
+    let planes: [[&[u8]; 8]; N] =
+        std::array::from_fn(|byte| std::array::from_fn(|bit| &src[(byte * 8 + bit) * row..][..row]));
+    for (group, elements) in dst.as_chunks_mut::<N>().0.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        for (byte, planes) in planes.iter().enumerate() {
+            let bits: [u8; 8] = std::array::from_fn(|bit| planes[bit][group]);
+            let bytes = transpose_bits(u64::from_le_bytes(bits)).to_le_bytes();
+            for (element, value) in elements.iter_mut().zip(bytes) {
+                element[byte] = value;
+            }
+        }
+    }
+}
+
+fn bitunshuffle_any(typesize: usize, src: &[u8], dst: &mut [u8]) {
+    let row = src.len() / (8 * typesize);
     for byte in 0..typesize {
         let planes = &src[byte * 8 * row..][..8 * row];
         for group in 0..row {
-            let bits: [u8; 8] = std::array::from_fn(|plane| planes[plane * row + group]);
+            let bits: [u8; 8] = std::array::from_fn(|bit| planes[bit * row + group]);
             let bytes = transpose_bits(u64::from_le_bytes(bits)).to_le_bytes();
             for (i, value) in bytes.into_iter().enumerate() {
                 dst[(group * 8 + i) * typesize + byte] = value;
             }
         }
     }
-    let whole = count * typesize;
-    dst[whole..].copy_from_slice(&src[whole..]);
 }
 
 /// The transpose of an 8 x 8 bit matrix whose rows are the bytes (Hacker's Delight, 7-3).

@@ -1,0 +1,90 @@
+# Entry points. Each installs what it lacks, inside the tree where it can (target/, .venv/), and says what it is doing.
+#
+# FRAMEWORKS=1   also install torch and jax (6 GB) for the tests that hand batches to them; else those tests are skipped
+# PYTHON=...     the Python (3.11 or newer) to make .venv with
+
+SHELL := bash
+PY := .venv/bin/python
+SETUP := tests/scripts/setup.sh
+FRAMEWORKS ?=
+BENCH_FLAGS ?=
+
+# One target folder, one profile, and always the whole workspace: another selection of packages has other features, and
+# the heavy dependencies would be compiled again. The Python module needs no Python to build.
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+export PYO3_NO_PYTHON := 1
+export PYO3_BUILD_EXTENSION_MODULE := 1
+CARGO_FLAGS := --release --locked --workspace
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help demo test test-rust test-python lint wheel artifacts check-artifacts bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## Stream random crops of a real MRI volume in three output types
+	@$(SETUP) tools
+	@$(SETUP) venv demo
+	@$(SETUP) damacy
+	@$(PY) python/examples/demo.py
+
+test: test-rust test-python ## Run every test, Rust and Python
+
+test-rust:
+	@$(SETUP) tools
+	@echo "== cargo test (the first build compiles wasmtime and takes some minutes)"
+	@cargo test $(CARGO_FLAGS)
+
+test-python:
+	@$(SETUP) tools
+	@$(SETUP) venv dev $(if $(FRAMEWORKS),frameworks)
+	@$(SETUP) damacy
+	@echo "== pytest: the Python package"
+	@cd python && ../$(PY) -m pytest tests -q --timeout 300
+	@echo "== pytest: zarr-python as the judge"
+	@$(PY) -m pytest tests/python -q --timeout 300
+
+lint: ## Check formatting, clippy (warnings are errors), ruff
+	@$(SETUP) tools
+	@$(SETUP) venv dev
+	@echo "== cargo fmt --check"
+	@cargo fmt --all --check
+	@echo "== cargo clippy"
+	@cargo clippy $(CARGO_FLAGS) --all-targets --quiet -- -D warnings
+	@echo "== ruff"
+	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
+		--exclude tests/vectors python tests
+
+wheel: ## Build the Python wheel into target/wheels and try it
+	@$(SETUP) tools
+	@$(SETUP) venv dev
+	@$(SETUP) wheel
+
+artifacts: ## Rebuild the committed WebAssembly component
+	@$(SETUP) tools
+	@$(SETUP) wasm
+	@echo "== building the component"
+	@core-wit/build-component.sh
+
+check-wheel: ## Build the Python wheel into target/wheels and try it
+	@$(SETUP) tools
+	@$(SETUP) venv dev
+	@$(SETUP) wheel
+
+artifacts: ## Rebuild the component elsewhere and compare it with the committed one
+	@$(SETUP) tools
+	@$(SETUP) wasm
+	@echo "== rebuilding the component to compare it byte for byte"
+	@core-wit/build-component.sh --check
+
+bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="--write docs/performance" records it)
+	@$(SETUP) tools
+	@$(SETUP) venv bench
+	@$(SETUP) damacy
+	@echo "== cargo bench"
+	@cargo bench --locked --workspace --bench plan --bench pipeline
+	@echo "== the loader beside its peers"
+	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
+
+clean: ## Remove everything that was built or installed in the tree
+	rm -rf target .venv .cache demo-output

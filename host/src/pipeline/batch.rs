@@ -1,0 +1,117 @@
+//! Finished batches: memory that goes back to its pipeline's pool when the batch and all handles are dropped.
+
+use super::Tag;
+use super::buffer::Memory;
+use super::state::Shared;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a batch holds.
+#[derive(Clone)]
+pub struct BatchInfo {
+    /// 0, 1, 2 ... in push order.
+    pub id: u64,
+    /// Samples in it (`shape[0]`).
+    pub samples: u64,
+    /// `(samples, *sample shape)`.
+    pub shape: Vec<u64>,
+    /// Element type.
+    pub dtype: crate::Dtype,
+    /// Bytes of the batch.
+    pub nbytes: u64,
+    /// One for each sample.
+    pub tags: Vec<Option<Tag>>,
+}
+
+impl fmt::Debug for BatchInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchInfo")
+            .field("id", &self.id)
+            .field("shape", &self.shape)
+            .field("dtype", &self.dtype)
+            .field("nbytes", &self.nbytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A finished batch: C-contiguous, 64-byte aligned. Its buffer goes back to the pool when the batch and every
+/// [`BatchData`] handed out by it are dropped.
+#[derive(Debug)]
+pub struct Batch {
+    info: BatchInfo,
+    data: BatchData,
+}
+
+/// Keeps a batch's memory alive, beyond batch and pipeline.
+#[derive(Clone)]
+pub struct BatchData {
+    lease: Arc<Lease>,
+}
+
+/// The consumer's hold on a buffer.
+struct Lease {
+    memory: Arc<Memory>,
+    len: usize,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.shared.give_back(Arc::clone(&self.memory));
+    }
+}
+
+impl Batch {
+    /// Hands a complete batch to the consumer; no worker writes `memory` any more.
+    pub(super) fn new(info: BatchInfo, memory: Arc<Memory>, shared: Arc<Shared>) -> Batch {
+        let len = info.nbytes as usize;
+        Batch { info, data: BatchData { lease: Arc::new(Lease { memory, len, shared }) } }
+    }
+
+    /// Id, shape, type, tags.
+    pub fn info(&self) -> &BatchInfo {
+        &self.info
+    }
+
+    /// The elements, as bytes in native order.
+    pub fn bytes(&self) -> &[u8] {
+        self.data.lease.bytes()
+    }
+
+    /// A handle that keeps the memory alive, for exports.
+    pub fn data(&self) -> BatchData {
+        self.data.clone()
+    }
+}
+
+impl Lease {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the batch is complete, so its window's workers write it no more, and the pool hands the memory to
+        // another window only after this lease is dropped. Whoever writes through `BatchData::as_ptr` answers for it.
+        unsafe { self.memory.bytes(self.len) }
+    }
+}
+
+impl BatchData {
+    /// First byte, 64-byte aligned; never null. Writing through it while [`Batch::bytes`] is borrowed is the caller's
+    /// to rule out.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.lease.memory.as_ptr()
+    }
+
+    /// Bytes of the batch.
+    pub fn len(&self) -> usize {
+        self.lease.len
+    }
+
+    /// True if the batch has no bytes (never: extents are at least 1).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Debug for BatchData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BatchData({} bytes)", self.len())
+    }
+}

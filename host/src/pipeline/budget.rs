@@ -1,0 +1,106 @@
+//! The memory budget as arithmetic: the batch, one decode and the plans -> how many workers and output buffers fit.
+//!
+//! `buffers x batch + workers x decode + plans <= max_memory_bytes`, with `decode = decoded + encoded + 1 MiB` of the
+//! largest chunk seen so far. Example: batches of 32 MiB, chunks of 256 KiB, 2 workers, 1 GiB: 31 buffers.
+//! Workers are given up before the second buffer is; with one worker and two buffers at the least, it fits or it fails.
+
+use super::config::Sizes;
+
+/// What a worker needs besides its chunk, and the least that a decode can need: 1 MiB.
+pub(super) const LEAST_DECODE_BYTES: u64 = 1 << 20;
+
+/// How much runs at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// Workers that may decode at a time.
+    pub workers: usize,
+    /// Output buffers that may exist.
+    pub buffers: usize,
+}
+
+/// Most encoded bytes that a chunk of `decoded` bytes may have: an eighth more, and 64 KiB for headers.
+pub(super) fn encoded_limit(decoded: u64) -> u64 {
+    decoded.saturating_add(decoded / 8).saturating_add(64 << 10)
+}
+
+/// Memory to decode one chunk of `decoded` bytes.
+pub(super) fn decode_need(decoded: u64) -> u64 {
+    decoded.saturating_add(encoded_limit(decoded)).saturating_add(LEAST_DECODE_BYTES)
+}
+
+/// As many workers, then as many buffers, as the budget carries; `None` if not even one worker and two buffers.
+pub(super) fn fit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> Option<Fit> {
+    let batch = sizes.batch_bytes as u64;
+    let spare = sizes.memory_bytes.checked_sub(plan_bytes)?.checked_sub(batch.checked_mul(2)?)?;
+    let workers = (spare / decode_bytes.max(1)).min(sizes.workers as u64);
+    if workers == 0 {
+        return None;
+    }
+    let buffers = 2 + (spare - workers * decode_bytes) / batch;
+    Some(Fit { workers: workers as usize, buffers: buffers.min(sizes.max_buffers as u64) as usize })
+}
+
+/// Most batches in a window: half of the buffers, so that the next window can run while one is consumed.
+pub(super) fn window_batches(sizes: &Sizes, buffers: usize) -> usize {
+    sizes.lookahead_batches.min(buffers / 2).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(batch_bytes: usize, memory_bytes: u64, workers: usize) -> Sizes {
+        Sizes {
+            samples: 8,
+            sample_bytes: batch_bytes / 8,
+            batch_bytes,
+            lookahead_batches: 32,
+            workers,
+            max_buffers: usize::MAX,
+            memory_bytes,
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_docs_holds() {
+        let fitted = fit(&sizes(32 << 20, 1 << 30, 2), decode_need(256 << 10), 0);
+        assert_eq!(fitted, Some(Fit { workers: 2, buffers: 31 }));
+    }
+
+    #[test]
+    fn two_buffers_and_one_decode_are_the_least() {
+        let least = 2 * 1024 + LEAST_DECODE_BYTES;
+        assert_eq!(fit(&sizes(1024, least, 4), LEAST_DECODE_BYTES, 0), Some(Fit { workers: 1, buffers: 2 }));
+        assert_eq!(fit(&sizes(1024, least - 1, 4), LEAST_DECODE_BYTES, 0), None);
+        assert_eq!(fit(&sizes(1024, least, 4), LEAST_DECODE_BYTES, 1), None);
+    }
+
+    #[test]
+    fn a_larger_decode_gives_up_buffers_then_workers_and_never_passes_the_budget() {
+        for decode in [1u64 << 20, 3 << 20, 10 << 20, 40 << 20, 97 << 20, 99 << 20] {
+            let s = sizes(1 << 20, 100 << 20, 4);
+            match fit(&s, decode, 0) {
+                Some(f) => {
+                    assert!(f.buffers >= 2 && f.workers >= 1);
+                    assert!(f.buffers as u64 * (1 << 20) + f.workers as u64 * decode <= 100 << 20, "{decode}");
+                }
+                None => assert_eq!(decode, 99 << 20),
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_sizes_do_not_overflow() {
+        assert_eq!(fit(&sizes(isize::MAX as usize, u64::MAX, 1), u64::MAX, u64::MAX), None);
+        assert_eq!(decode_need(u64::MAX), u64::MAX);
+        assert!(fit(&sizes(1, u64::MAX, 1024), LEAST_DECODE_BYTES, 0).is_some());
+    }
+
+    #[test]
+    fn a_window_takes_half_of_the_buffers_and_at_least_one_batch() {
+        let s = sizes(1024, 1 << 30, 1);
+        assert_eq!(window_batches(&s, 2), 1);
+        assert_eq!(window_batches(&s, 31), 15);
+        assert_eq!(window_batches(&s, 1000), 32);
+    }
+}

@@ -1,0 +1,215 @@
+//! What a pipeline is made of, and its validation: a [`PipelineConfig`] -> [`Sizes`], or an error that names what
+//! was given and what is accepted. Nothing here allocates or starts anything.
+
+use super::budget::{LEAST_DECODE_BYTES, fit};
+use crate::convert::Engine;
+use crate::error::{Error, Result};
+use crate::{BatchSpec, Status};
+use std::time::Duration;
+
+/// Most worker threads that a pipeline may be asked for.
+const MAX_WORKERS: usize = 1024;
+/// Look-ahead when none is asked for, samples.
+const DEFAULT_LOOKAHEAD: u64 = 256;
+
+/// Limits of the CPU executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuLimits {
+    /// Output buffers, decoding and planning together, bytes. Default 1 GiB.
+    pub max_memory_bytes: u64,
+    /// Worker threads, 1 to 1024. Default: the cores this process may use.
+    pub workers: Option<usize>,
+    /// Output buffers at the most, at least 2. Default: as the budget carries.
+    pub output_buffers: Option<usize>,
+}
+
+impl Default for CpuLimits {
+    fn default() -> Self {
+        CpuLimits { max_memory_bytes: 1 << 30, workers: None, output_buffers: None }
+    }
+}
+
+/// Decodes and converts on the CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuExecutor {
+    /// Native or sandboxed conversion.
+    pub engine: Engine,
+    /// Its limits.
+    pub limits: CpuLimits,
+}
+
+/// Limits of each planning call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanLimits {
+    /// The guest's linear memory, bytes. Default 64 MiB.
+    pub memory_bytes: u64,
+    /// Time for one call. Default 1 s.
+    pub deadline: Duration,
+    /// Chunk uses in one window. Default 2^20.
+    pub max_chunks: u64,
+}
+
+impl Default for PlanLimits {
+    fn default() -> Self {
+        PlanLimits { memory_bytes: 64 << 20, deadline: Duration::from_secs(1), max_chunks: 1 << 20 }
+    }
+}
+
+/// Limits of the queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Samples in a look-ahead window, at least 1; rounded down to whole batches, but at least one batch.
+    /// Default: as far as half of the output buffers carries, at most 256.
+    pub lookahead_samples: Option<usize>,
+}
+
+/// Everything a pipeline is made of.
+#[derive(Clone, Debug)]
+pub struct PipelineConfig {
+    /// What every batch looks like.
+    pub output: BatchSpec,
+    /// Who decodes and converts.
+    pub executor: CpuExecutor,
+    /// Limits of planning.
+    pub planner: PlanLimits,
+    /// Limits of the queues.
+    pub queues: QueueLimits,
+    /// Whether a last partial batch is dropped (default) or comes out at the end of iteration.
+    pub drop_last: bool,
+    /// How long `pop` waits while the consumer holds every output buffer, before `PoolStarved`. Default: for ever.
+    pub pop_timeout: Option<Duration>,
+}
+
+impl PipelineConfig {
+    /// Defaults for everything but the batch.
+    pub fn new(output: BatchSpec) -> PipelineConfig {
+        PipelineConfig {
+            output,
+            executor: CpuExecutor::default(),
+            planner: PlanLimits::default(),
+            queues: QueueLimits::default(),
+            drop_last: true,
+            pop_timeout: None,
+        }
+    }
+}
+
+/// What follows from a valid configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// Samples a batch.
+    pub samples: usize,
+    /// Bytes of one sample in the output type.
+    pub sample_bytes: usize,
+    /// Bytes of one whole batch.
+    pub batch_bytes: usize,
+    /// Most batches in a window, before the budget has its say.
+    pub lookahead_batches: usize,
+    /// Worker threads.
+    pub workers: usize,
+    /// Most output buffers that the user allows.
+    pub max_buffers: usize,
+    /// The whole budget.
+    pub memory_bytes: u64,
+}
+
+/// Checks a configuration.
+///
+/// # Errors
+/// `Inval` for a value out of its range, `Budget` if two output buffers and the least decoding do not fit.
+pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
+    let spec = &config.output;
+    if spec.samples == 0 {
+        return Err(inval("samples = 0: a batch holds at least 1 sample".into()));
+    }
+    if let Some(axis) = spec.shape.iter().position(|&extent| extent == 0) {
+        return Err(inval(format!("shape = {:?}: extent 0 on axis {axis}; every extent is at least 1", spec.shape)));
+    }
+    let sample_bytes =
+        spec.shape.iter().try_fold(spec.dtype.width() as u64, |bytes, &extent| bytes.checked_mul(extent));
+    let too_large = || {
+        inval(format!(
+            "samples = {} of shape {:?} in {}: a batch of more bytes than this machine can address",
+            spec.samples, spec.shape, spec.dtype
+        ))
+    };
+    let sample_bytes = sample_bytes.ok_or_else(too_large)?;
+    let batch_bytes =
+        sample_bytes.checked_mul(spec.samples).filter(|&b| b <= isize::MAX as u64).ok_or_else(too_large)?;
+    let limits = &config.executor.limits;
+    let workers = match limits.workers {
+        None => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_WORKERS),
+        Some(n @ 1..=MAX_WORKERS) => n,
+        Some(n) => {
+            return Err(inval(format!("workers = {n}: give 1 to {MAX_WORKERS}, or none for the cores available")));
+        }
+    };
+    let max_buffers = match limits.output_buffers {
+        Some(n @ 0..=1) => {
+            return Err(inval(format!(
+                "output_buffers = {n}: give 2 or more, or none for as many as the budget carries"
+            )));
+        }
+        Some(n) => n,
+        None => usize::MAX,
+    };
+    let lookahead = match config.queues.lookahead_samples {
+        Some(0) => return Err(inval("lookahead_samples = 0: give 1 or more, or none for the default".into())),
+        Some(n) => n as u64,
+        None => DEFAULT_LOOKAHEAD,
+    };
+    if config.planner.max_chunks == 0 {
+        return Err(inval("max_chunks = 0: planning needs at least 1 chunk".into()));
+    }
+    if config.planner.deadline.is_zero() {
+        return Err(inval("deadline = 0 s: planning needs some time; the default is 1 s".into()));
+    }
+    if config.planner.memory_bytes == 0 {
+        return Err(inval("planner memory_bytes = 0: planning needs some memory; the default is 64 MiB".into()));
+    }
+    let sizes = Sizes {
+        samples: spec.samples as usize,
+        sample_bytes: sample_bytes as usize,
+        batch_bytes: batch_bytes as usize,
+        lookahead_batches: (lookahead / spec.samples).max(1) as usize,
+        workers,
+        max_buffers,
+        memory_bytes: limits.max_memory_bytes,
+    };
+    match fit(&sizes, LEAST_DECODE_BYTES, 0) {
+        Some(_) => Ok(sizes),
+        None => Err(Error::new(
+            Status::Budget,
+            "config",
+            format!(
+                "{}, and decoding at least {LEAST_DECODE_BYTES} bytes: {}; raise max_memory_bytes or make the batch smaller",
+                describe_batch(spec, batch_bytes),
+                shortfall(&sizes, LEAST_DECODE_BYTES, 0),
+            ),
+        )),
+    }
+}
+
+/// `a batch takes 8 samples x 64 x 128 x 128 elements x 4 bytes = 33554432 bytes`.
+pub(super) fn describe_batch(spec: &BatchSpec, batch_bytes: u64) -> String {
+    let extents: String = spec.shape.iter().map(|extent| format!(" x {extent}")).collect();
+    format!(
+        "a batch takes {} samples{extents} elements x {} bytes = {batch_bytes} bytes",
+        spec.samples,
+        spec.dtype.width()
+    )
+}
+
+/// `2 x 33554432 + 1048576 = 68157440 > max_memory_bytes = 1000000`, with the plan where there is one.
+pub(super) fn shortfall(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> String {
+    let need = (sizes.batch_bytes as u128) * 2 + u128::from(decode_bytes) + u128::from(plan_bytes);
+    let plan = if plan_bytes > 0 { format!(" + {plan_bytes} (plan)") } else { String::new() };
+    format!(
+        "2 x {} (output buffers) + {decode_bytes} (decoding){plan} = {need} bytes > max_memory_bytes = {}",
+        sizes.batch_bytes, sizes.memory_bytes
+    )
+}
+
+fn inval(message: String) -> Error {
+    Error::new(Status::Inval, "config", message)
+}

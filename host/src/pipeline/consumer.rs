@@ -1,0 +1,204 @@
+//! The consumer's side: waits for the next batch in order, and says why where none can come.
+//!
+//! Runs on the caller's thread. Every wait ends with a batch, a sticky error, the end of samples, a time-out or the close.
+
+use super::batch::Batch;
+use super::feeder::drop_quietly;
+use super::state::{Shared, State};
+use super::stats::Stats;
+use crate::Status;
+use crate::error::{Error, Result};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// After this long without any time-out, a starved consumer is told in the log.
+const WARN_STARVED: Duration = Duration::from_secs(10);
+
+/// How often a wait is interrupted for its caller's check.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+/// Called while a call waits, about every 50 ms and without any lock held; an `Err` ends the wait with that error.
+pub type Check<'a> = dyn FnMut() -> Result<()> + 'a;
+
+/// What the caller asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// A whole batch, or `Again` at once.
+    Whole,
+    /// The next of an iteration: at its end a partial batch, or nothing.
+    Next,
+}
+
+/// The next batch; `None` at the end of an iteration.
+///
+/// # Errors
+/// As [`super::Pipeline::pop`] and [`super::Pipeline::next_batch`] say.
+pub(super) fn take(
+    shared: &Arc<Shared>,
+    timeout: Option<Duration>,
+    want: Want,
+    mut check: Option<&mut Check<'_>>,
+) -> Result<Option<Batch>> {
+    let begun = Instant::now();
+    let mut check_at = check.is_some().then(|| begun + CHECK_EVERY);
+    let deadline = timeout.and_then(|t| begun.checked_add(t));
+    let mut starved = Starved::default();
+    let mut dropped = Vec::new();
+    let mut state = shared.lock();
+    let outcome = loop {
+        if state.closed {
+            break Err(closed("pop"));
+        }
+        if let Some((id, error)) = &state.failure
+            && *id <= state.next_pop
+        {
+            break Err(error.clone());
+        }
+        if state.slots.front().is_some_and(|slot| slot.complete) {
+            break Ok(take_front(&mut state));
+        }
+        if nothing_can_come(shared, &state) {
+            match want {
+                Want::Whole => break Err(too_few(shared, &state)),
+                Want::Next if state.samples.is_empty() => break Ok(None),
+                Want::Next if shared.config.drop_last => {
+                    dropped = state.samples.drain(..).collect();
+                    break Ok(None);
+                }
+                Want::Next => {
+                    state.partial = state.samples.len();
+                    shared.plan.notify_all();
+                }
+            }
+        }
+        let now = Instant::now();
+        let starved_until = starved.until(shared, &state, now);
+        if starved_until.is_some_and(|until| until <= now) {
+            break Err(pool_starved(&state, shared.config.pop_timeout).starved());
+        }
+        if deadline.is_some_and(|until| until <= now) {
+            break Err(timed_out(&state, timeout));
+        }
+        let wake = [deadline, starved_until, starved.warn_at(timeout), check_at].into_iter().flatten().min();
+        state = match wake {
+            Some(until) => shared.wait_for(&shared.consume, state, until.saturating_duration_since(now)),
+            None => shared.wait(&shared.consume, state),
+        };
+        starved.warn(&state);
+        if let Some(check) = check.as_deref_mut()
+            && check_at.is_some_and(|at| at <= Instant::now())
+        {
+            drop(state);
+            let checked = check();
+            state = shared.lock();
+            if let Err(error) = checked {
+                break Err(error);
+            }
+            check_at = Some(Instant::now() + CHECK_EVERY);
+        }
+    };
+    drop(state);
+    let batch = outcome.map(|taken| {
+        taken.map(|slot| {
+            shared.plan.notify_all();
+            // Other consumers may be waiting for what is now the end.
+            shared.consume.notify_all();
+            Batch::new(slot.info, slot.memory, Arc::clone(shared))
+        })
+    });
+    count(shared, &batch, begun.elapsed(), dropped.len());
+    drop_quietly(dropped);
+    batch
+}
+
+/// What every call says after `close`.
+pub(super) fn closed(what: &'static str) -> Error {
+    Error::new(Status::Shutdown, what, "the pipeline is closed")
+}
+
+fn take_front(state: &mut State) -> Option<super::state::Slot> {
+    state.next_pop += 1;
+    state.pool.held += 1;
+    state.slots.pop_front()
+}
+
+/// No batch is under way and no sample will come that could fill one.
+fn nothing_can_come(shared: &Shared, state: &State) -> bool {
+    state.slots.is_empty()
+        && state.forming == 0
+        && state.partial == 0
+        && state.ended()
+        && state.samples.len() < shared.sizes.samples
+}
+
+fn too_few(shared: &Shared, state: &State) -> Error {
+    let message = format!("{} of {} samples pushed", state.samples.len(), shared.sizes.samples);
+    Error::new(Status::Again, "pop", format!("no batch can complete: {message}"))
+}
+
+fn timed_out(state: &State, timeout: Option<Duration>) -> Error {
+    let seconds = timeout.unwrap_or_default().as_secs_f64();
+    let held = held(state);
+    Error::new(Status::Again, "pop", format!("batch {} was not complete within {seconds} s ({held})", state.next_pop))
+}
+
+fn pool_starved(state: &State, pop_timeout: Option<Duration>) -> Error {
+    let seconds = pop_timeout.unwrap_or_default().as_secs_f64();
+    Error::new(
+        Status::Again,
+        "pop",
+        format!(
+            "no output buffer was free for {seconds} s: {}; release batches and the views made of them (or copy what is \
+             to be kept), or raise max_memory_bytes or output_buffers",
+            held(state)
+        ),
+    )
+}
+
+fn held(state: &State) -> String {
+    format!(
+        "{} of {} output buffers are held by the consumer",
+        state.pool.held,
+        state.pool.fit.buffers.max(state.pool.held)
+    )
+}
+
+/// Since when the consumer has held every buffer.
+#[derive(Default)]
+struct Starved {
+    since: Option<Instant>,
+    warned: bool,
+}
+
+impl Starved {
+    /// When that has lasted too long; `None` if it has no end or is not so.
+    fn until(&mut self, shared: &Shared, state: &State, now: Instant) -> Option<Instant> {
+        if state.slots.is_empty() && state.pool.held > 0 && state.pool.held >= state.pool.fit.buffers {
+            let since = *self.since.get_or_insert(now);
+            return shared.config.pop_timeout.and_then(|t| since.checked_add(t));
+        }
+        self.since = None;
+        None
+    }
+
+    fn warn_at(&self, timeout: Option<Duration>) -> Option<Instant> {
+        (timeout.is_none() && !self.warned).then_some(self.since?.checked_add(WARN_STARVED)?)
+    }
+
+    fn warn(&mut self, state: &State) {
+        if !self.warned && self.since.is_some_and(|since| since.elapsed() >= WARN_STARVED) {
+            self.warned = true;
+            log::warn!("pop has waited {} s for an output buffer: {}", WARN_STARVED.as_secs(), held(state));
+        }
+    }
+}
+
+fn count(shared: &Shared, outcome: &Result<Option<Batch>>, wait_time: Duration, dropped: usize) {
+    let mut more = Stats { wait_time, dropped_samples: dropped as u64, ..Stats::default() };
+    if let Ok(Some(batch)) = outcome {
+        more.batches = 1;
+        more.samples = batch.info().samples;
+        more.output_bytes = batch.info().nbytes;
+    }
+    shared.count(&more);
+}

@@ -1,0 +1,337 @@
+//! The planner thread: samples -> opened arrays -> a plan from the sandbox, checked -> a window for the workers.
+//!
+//! An error belongs to the batch of its sample: the batches before it still run, those from it on never begin. A window
+//! that is too large for a planning limit or for the budget is halved until one batch alone is too large.
+
+use super::arrays::Arrays;
+use super::batch::BatchInfo;
+use super::budget::{Fit, decode_need, fit};
+use super::buffer::Memory;
+use super::check::{Expected, uses_per_sample};
+use super::config::{describe_batch, shortfall};
+use super::feeder::{drop_quietly, panic_text};
+use super::former::{self, Taken};
+use super::state::{Shared, Slot};
+use super::stats::Stats;
+use super::window::{Target, Window, plan_bytes};
+use crate::error::{Error, Result};
+use crate::sandbox::Guest;
+use crate::zarr::Array;
+use crate::{BatchSpec, Status};
+use damacy_core::metadata::ArrayMetadata;
+use damacy_core::planner::{Plan, Request, SampleBox};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Runs until the pipeline is closed.
+pub(super) fn run(shared: &Shared, guest: Guest) {
+    let mut planner = Planner { shared, guest, arrays: Arrays::default() };
+    while let Some(taken) = former::next(shared) {
+        let first = taken.first_batch;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| planner.window(taken))) {
+            let text = format!("the planning thread panicked: {}", panic_text(&*panic));
+            drop_quietly(panic);
+            shared.fail(first, Error::new(Status::Internal, "plan", text));
+        }
+        shared.lock().forming = 0;
+        shared.consume.notify_all();
+    }
+}
+
+struct Planner<'a> {
+    shared: &'a Shared,
+    guest: Guest,
+    arrays: Arrays,
+}
+
+/// The arrays of a window and its boxes.
+#[derive(Default)]
+struct Opened {
+    arrays: Vec<Arc<Array>>,
+    metadata: Vec<ArrayMetadata>,
+    boxes: Vec<SampleBox>,
+    decode_bytes: u64,
+}
+
+/// What became of an attempt.
+enum Attempt {
+    Started,
+    /// Try again with this many batches.
+    Fewer(usize),
+    Closed,
+}
+
+impl Planner<'_> {
+    /// Plans and starts what was taken; errors go to their batches.
+    fn window(&mut self, mut taken: Taken) {
+        let begun = Instant::now();
+        let opened = self.open(&mut taken);
+        let index_bytes = self.arrays.take_metadata_bytes();
+        let mut more = Stats { plan_time: begun.elapsed(), index_bytes, ..Stats::default() };
+        self.shared.count(&more);
+        while !taken.samples.is_empty() {
+            let begun = Instant::now();
+            let batches = taken.samples.len().div_ceil(self.shared.sizes.samples);
+            let planned = self.plan(&mut taken, &opened, batches);
+            more = Stats { plan_time: begun.elapsed(), ..Stats::default() };
+            let attempt = match planned {
+                Ok(Some((plan, uses))) => {
+                    more.windows = 1;
+                    self.start(&mut taken, &opened, plan, &uses)
+                }
+                Ok(None) => Ok(Attempt::Fewer(batches)),
+                Err(error) if error.status() == Status::Budget && batches > 1 => Ok(Attempt::Fewer(batches / 2)),
+                Err(error) => Err(error),
+            };
+            match attempt {
+                Ok(Attempt::Fewer(fewer)) => {
+                    if fewer < batches {
+                        former::put_back(self.shared, &mut taken, fewer);
+                    }
+                    more.windows = 0;
+                    self.shared.count(&more);
+                    continue;
+                }
+                Ok(Attempt::Started | Attempt::Closed) => {}
+                Err(error) => self.shared.fail(taken.first_batch, error),
+            }
+            self.shared.count(&more);
+            break;
+        }
+        drop_quietly(taken.samples);
+    }
+
+    /// Opens the arrays of all samples. At the first that fails its batch is blamed, and it and those after it leave.
+    fn open(&mut self, taken: &mut Taken) -> Opened {
+        let mut opened = Opened::default();
+        let mut indices: HashMap<Arc<str>, u32> = HashMap::new();
+        for (index, sample) in taken.samples.iter().enumerate() {
+            let array = match indices.get(&sample.uri) {
+                Some(&array) => array,
+                None => match self.arrays.get(&sample.uri, &mut self.guest).and_then(|a| self.affordable(a)) {
+                    Ok(array) => {
+                        opened.decode_bytes = opened.decode_bytes.max(decode_need(array.decoded_bytes()));
+                        opened.metadata.push(array.metadata().clone());
+                        opened.arrays.push(array);
+                        indices.insert(Arc::clone(&sample.uri), opened.arrays.len() as u32 - 1);
+                        opened.arrays.len() as u32 - 1
+                    }
+                    Err(error) => {
+                        self.blame(taken, index, error);
+                        break;
+                    }
+                },
+            };
+            opened.boxes.push(SampleBox { array, bounds: sample.bounds.clone() });
+        }
+        opened
+    }
+
+    /// The array, if one of its chunks can be decoded within the budget.
+    fn affordable(&self, array: Arc<Array>) -> Result<Arc<Array>> {
+        let need = decode_need(array.decoded_bytes());
+        match fit(&self.shared.sizes, need, 0) {
+            Some(_) => Ok(array),
+            None => Err(self.too_large(&array.describe(), array.uri(), need, 0)),
+        }
+    }
+
+    fn too_large(&self, facts: &str, uri: &str, decode_bytes: u64, plan_bytes: u64) -> Error {
+        let sizes = &self.shared.sizes;
+        Error::new(
+            Status::Budget,
+            "plan",
+            format!(
+                "{uri}: a chunk of this array ({facts}) does not fit beside two output buffers: {}, and {}; raise \
+                 max_memory_bytes or make the batch smaller",
+                describe_batch(&self.shared.config.output, sizes.batch_bytes as u64),
+                shortfall(sizes, decode_bytes, plan_bytes),
+            ),
+        )
+    }
+
+    /// Records an error at the batch of a sample, which leaves with all those after it.
+    fn blame(&self, taken: &mut Taken, sample: usize, error: Error) {
+        let batch = sample / self.shared.sizes.samples;
+        self.shared.fail(taken.first_batch + batch as u64, error);
+        let rest = taken.samples.split_off(batch * self.shared.sizes.samples);
+        self.shared.lock().forming = batch;
+        drop_quietly(rest);
+    }
+
+    /// A checked plan and the uses of each sample; `None` if a sample was blamed and fewer batches are left.
+    fn plan(&mut self, taken: &mut Taken, opened: &Opened, batches: usize) -> Result<Option<(Plan, Vec<usize>)>> {
+        let config = &self.shared.config;
+        let limits = damacy_core::planner::PlanLimits {
+            memory_bytes: config.planner.memory_bytes,
+            max_chunks: config.planner.max_chunks,
+        };
+        let boxes = &opened.boxes[..taken.samples.len()];
+        let request = Request {
+            spec: &config.output,
+            arrays: &opened.metadata,
+            samples: boxes,
+            missing: &[],
+            encoded_ratios: &[],
+            limits,
+        };
+        match self.guest.plan(&request) {
+            Ok(plan) => {
+                let chunk_shapes: Vec<&[u64]> = opened.metadata.iter().map(|m| m.chunk_shape()).collect();
+                let expected = Expected {
+                    shape: &config.output.shape,
+                    chunk_shapes: &chunk_shapes,
+                    samples: boxes,
+                    max_uses: config.planner.max_chunks,
+                };
+                let uses = uses_per_sample(&plan, &expected)?;
+                Ok(Some((plan, uses)))
+            }
+            Err(error) if error.status == Status::Budget && batches > 1 => {
+                Err(Error::new(Status::Budget, "plan", error.to_string()))
+            }
+            Err(error) => {
+                let sample = error.sample.and_then(|s| usize::try_from(s).ok()).filter(|&s| s < taken.samples.len());
+                let error = self.describe(&error, taken, opened, sample);
+                match sample {
+                    Some(sample) => {
+                        self.blame(taken, sample, error);
+                        Ok(None)
+                    }
+                    None => Err(error),
+                }
+            }
+        }
+    }
+
+    /// The planner's error with URI and facts of the array to blame.
+    fn describe(
+        &self,
+        error: &damacy_core::error::Error,
+        taken: &Taken,
+        opened: &Opened,
+        sample: Option<usize>,
+    ) -> Error {
+        let array = sample.map(|s| opened.boxes[s].array).or(error.array);
+        let array = array.and_then(|index| opened.arrays.get(index as usize));
+        let place = match sample {
+            Some(sample) => {
+                let (batch, within) = (sample / self.shared.sizes.samples, sample % self.shared.sizes.samples);
+                format!("batch {}, sample {within}", taken.first_batch + batch as u64)
+            }
+            None => format!("batch {}", taken.first_batch),
+        };
+        let message = match array {
+            Some(array) => format!("{}: {error}; {place}; the array is {}", array.uri(), array.describe()),
+            None => format!("{error}; {place}"),
+        };
+        Error::new(error.status, "plan", message)
+    }
+
+    /// Gets buffers for the window, then hands it to the workers.
+    fn start(&self, taken: &mut Taken, opened: &Opened, plan: Plan, uses: &[usize]) -> Result<Attempt> {
+        let shared = self.shared;
+        let batches = taken.samples.len().div_ceil(shared.sizes.samples);
+        let mut memory = match self.reserve(opened, batches, plan_bytes(&plan))? {
+            Reserved::Buffers(memory) => memory,
+            Reserved::Fewer(fewer) => return Ok(Attempt::Fewer(fewer)),
+            Reserved::Closed => return Ok(Attempt::Closed),
+        };
+        while memory.len() < batches {
+            match Memory::new(shared.sizes.batch_bytes) {
+                Ok(new) => memory.push(Arc::new(new)),
+                Err(error) => {
+                    let mut state = shared.lock();
+                    if !state.closed {
+                        state.pool.existing -= batches - memory.len();
+                        state.pool.free.append(&mut memory);
+                        state.pool.plan_bytes -= plan_bytes(&plan);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        let by_batch = uses.chunks(shared.sizes.samples).map(|samples| samples.iter().sum());
+        let targets = memory.iter().zip(by_batch).map(|(m, uses)| Target::new(Arc::clone(m), uses)).collect();
+        let window = Window::new(plan, opened.arrays.clone(), taken.first_batch, shared.sizes.samples, targets);
+        let mut samples = std::mem::take(&mut taken.samples).into_iter();
+        let slots: Vec<Slot> = memory
+            .into_iter()
+            .enumerate()
+            .map(|(batch, memory)| {
+                let tags = samples.by_ref().take(shared.sizes.samples).map(|sample| sample.tag).collect();
+                let info =
+                    info(&shared.config.output, shared.sizes.sample_bytes, taken.first_batch + batch as u64, tags);
+                Slot { info, memory, complete: false }
+            })
+            .collect();
+        let mut state = shared.lock();
+        if state.closed {
+            drop(state);
+            drop_quietly(slots);
+            return Ok(Attempt::Closed);
+        }
+        state.slots.extend(slots);
+        state.forming = 0;
+        state.windows.push_back(Arc::new(window));
+        shared.work.notify_all();
+        Ok(Attempt::Started)
+    }
+
+    /// Waits until the budget has room for the window; the buffers that exist already come along, the missing ones
+    /// are counted as existing.
+    fn reserve(&self, opened: &Opened, batches: usize, plan_bytes: u64) -> Result<Reserved> {
+        let shared = self.shared;
+        let mut state = shared.lock();
+        loop {
+            if state.closed {
+                return Ok(Reserved::Closed);
+            }
+            let decode_bytes = state.pool.decode_bytes.max(opened.decode_bytes);
+            let fitted = fit(&shared.sizes, decode_bytes, state.pool.plan_bytes + plan_bytes);
+            match fitted {
+                None if state.pool.plan_bytes > 0 => {}
+                None if batches > 1 => return Ok(Reserved::Fewer(batches / 2)),
+                None => return Err(self.too_large("its plan counted", "this batch", decode_bytes, plan_bytes)),
+                Some(Fit { buffers, .. }) if batches > (buffers / 2).max(1) => {
+                    return Ok(Reserved::Fewer((buffers / 2).max(1)));
+                }
+                Some(fitted) => {
+                    let surplus = shared.adopt(&mut state, fitted, decode_bytes);
+                    if !surplus.is_empty() {
+                        drop(state);
+                        drop(surplus);
+                        state = shared.lock();
+                        continue;
+                    }
+                    if state.pool.available() >= batches {
+                        let pool = &mut state.pool;
+                        let reused = pool.free.split_off(pool.free.len() - batches.min(pool.free.len()));
+                        pool.existing += batches - reused.len();
+                        pool.plan_bytes += plan_bytes;
+                        pool.note_peak(&shared.sizes);
+                        return Ok(Reserved::Buffers(reused));
+                    }
+                    if batches > 1 && state.windows.is_empty() && state.pool.available() > 0 {
+                        return Ok(Reserved::Fewer(state.pool.available().min(batches - 1)));
+                    }
+                }
+            }
+            state = shared.wait(&shared.plan, state);
+        }
+    }
+}
+
+enum Reserved {
+    Buffers(Vec<Arc<Memory>>),
+    Fewer(usize),
+    Closed,
+}
+
+fn info(spec: &BatchSpec, sample_bytes: usize, id: u64, tags: Vec<Option<super::Tag>>) -> BatchInfo {
+    let samples = tags.len() as u64;
+    let shape = std::iter::once(samples).chain(spec.shape.iter().copied()).collect();
+    BatchInfo { id, samples, shape, dtype: spec.dtype, nbytes: samples * sample_bytes as u64, tags }
+}

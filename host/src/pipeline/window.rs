@@ -1,0 +1,95 @@
+//! A look-ahead window in execution: a checked plan and the memory of its batches -> work for any number of threads.
+//!
+//! Workers claim chunks in plan order through one cursor; a batch is complete when the last of its uses is written.
+
+use super::buffer::Memory;
+use crate::zarr::Array;
+use damacy_core::planner::Plan;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One window. Shared by the workers; it keeps arrays and memory alive until the last of them is done with it.
+pub(super) struct Window {
+    /// What to do; checked by [`super::check`].
+    pub plan: Plan,
+    /// The plan's arrays.
+    pub arrays: Vec<Arc<Array>>,
+    /// Id of the first batch.
+    pub first_batch: u64,
+    /// Samples a batch.
+    pub samples: usize,
+    /// The batches, in order.
+    pub batches: Vec<Target>,
+    /// Bytes that the plan takes from the budget.
+    pub plan_bytes: u64,
+    cursor: AtomicUsize,
+    unfinished: AtomicUsize,
+}
+
+/// A batch being assembled.
+pub(super) struct Target {
+    /// Where to.
+    pub memory: Arc<Memory>,
+    uses_left: AtomicUsize,
+}
+
+impl Target {
+    /// A batch that is complete after `uses` uses.
+    pub fn new(memory: Arc<Memory>, uses: usize) -> Target {
+        Target { memory, uses_left: AtomicUsize::new(uses) }
+    }
+
+    /// Counts one use as written; true for the last one.
+    pub fn use_done(&self) -> bool {
+        self.uses_left.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+impl Window {
+    /// A window none of whose chunks is claimed.
+    pub fn new(plan: Plan, arrays: Vec<Arc<Array>>, first_batch: u64, samples: usize, batches: Vec<Target>) -> Window {
+        let plan_bytes = plan_bytes(&plan);
+        let unfinished = AtomicUsize::new(plan.chunks.len());
+        Window { plan, arrays, first_batch, samples, batches, plan_bytes, cursor: AtomicUsize::new(0), unfinished }
+    }
+
+    /// The next unclaimed chunk.
+    pub fn claim(&self) -> Option<usize> {
+        let chunk = self.cursor.fetch_add(1, Ordering::Relaxed);
+        (chunk < self.plan.chunks.len()).then_some(chunk)
+    }
+
+    /// True when every chunk is claimed.
+    pub fn is_claimed(&self) -> bool {
+        self.cursor.load(Ordering::Relaxed) >= self.plan.chunks.len()
+    }
+
+    /// Counts a claimed chunk as finished; true for the last one of the window.
+    pub fn chunk_done(&self) -> bool {
+        self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// The uses of a chunk.
+    pub fn uses(&self, chunk: usize) -> Range<usize> {
+        let planned = &self.plan.chunks[chunk];
+        planned.first_use as usize..planned.first_use as usize + planned.use_count as usize
+    }
+
+    /// Which batch of the window a use belongs to.
+    pub fn batch_of(&self, use_index: usize) -> usize {
+        self.plan.uses[use_index] as usize / self.samples
+    }
+
+    /// Id of the first batch that a chunk belongs to.
+    pub fn first_batch_of(&self, chunk: usize) -> u64 {
+        let first = self.uses(chunk).map(|u| self.batch_of(u)).min().unwrap_or(0);
+        self.first_batch + first as u64
+    }
+}
+
+/// Host memory of a plan.
+pub(super) fn plan_bytes(plan: &Plan) -> u64 {
+    let words = plan.coords.len() + plan.use_sources.len() + plan.use_extents.len() + plan.use_targets.len();
+    (words * size_of::<u64>() + size_of_val(&plan.chunks[..]) + size_of_val(&plan.uses[..])) as u64
+}

@@ -1,0 +1,9 @@
+//! The pipeline over small stores written by hand: values, order, errors, the budget, and life with consumers.
+
+mod budget;
+mod end;
+mod errors;
+mod life;
+mod order;
+mod store;
+mod values;

@@ -1,0 +1,97 @@
+//! Batches come out in push order, samples are pulled lazily, tags come back.
+
+use crate::store::{PATIENCE, Store, as_u16, config, good, pipeline, row, values};
+use damacy::{Pipeline, Sample, Status, Tag};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+#[test]
+fn an_endless_generator_is_pulled_no_further_than_the_look_ahead() {
+    let store = Store::new(&[100], &[9]);
+    let mut config = config(2, &[5]);
+    config.queues.lookahead_samples = Some(8);
+    let pipeline = Pipeline::new(config).unwrap();
+    let pulled = Arc::new(AtomicU64::new(0));
+    let (counter, uri) = (Arc::clone(&pulled), store.uri());
+    pipeline
+        .push(Box::new((0..).map(move |i: u64| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            Ok(Sample { uri: Arc::clone(&uri), bounds: vec![(i % 90, i % 90 + 5)], tag: None })
+        })))
+        .unwrap();
+    for batch in 0..200u64 {
+        let expected: Vec<u16> =
+            [2 * batch % 90, (2 * batch + 1) % 90].iter().flat_map(|&i| values(&[(i, i + 5)])).collect();
+        let popped = pipeline.pop(PATIENCE).unwrap();
+        assert_eq!((popped.info().id, as_u16(&popped)), (batch, expected));
+        // Batches held or waiting, and one window more. The pool alone would carry many thousands.
+        let ahead = pulled.load(Ordering::SeqCst) - 2 * (batch + 1);
+        assert!(ahead <= 2 * pipeline.stats().buffers + 8, "{ahead} samples ahead");
+    }
+}
+
+#[test]
+fn a_slow_generator_does_not_hold_back_a_whole_batch() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(2, &[5]);
+    let (send, receive) = mpsc::channel();
+    pipeline.push(Box::new(receive.into_iter().map(Ok))).unwrap();
+    for round in 0..5 {
+        send.send(row(&store, round, 5)).unwrap();
+        let early = pipeline.pop(Some(Duration::from_millis(20))).expect_err("one sample is no batch");
+        assert_eq!((early.status(), early.is_starved()), (Status::Again, false));
+        send.send(row(&store, 50 + round, 5)).unwrap();
+        let batch = pipeline.pop(PATIENCE).unwrap();
+        assert_eq!(as_u16(&batch), [values(&[(round, round + 5)]), values(&[(50 + round, 55 + round)])].concat());
+    }
+}
+
+#[test]
+fn pushes_follow_each_other_across_batches() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(4, &[1]);
+    for part in [0..3u64, 3..4, 4..4, 4..9, 9..12] {
+        pipeline.push(good(part.map(|i| row(&store, i, 1)).collect())).unwrap();
+    }
+    let all: Vec<u16> = (0..3).flat_map(|_| as_u16(&pipeline.pop(PATIENCE).unwrap())).collect();
+    assert_eq!(all, values(&[(0, 12)]));
+}
+
+#[test]
+fn tags_come_back_with_their_samples() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(3, &[2]);
+    let tagged = (0..30u64).map(|i| {
+        let tag = (i % 3 != 1).then(|| Arc::new(i) as Tag);
+        Sample { tag, ..row(&store, i, 2) }
+    });
+    pipeline.push(good(tagged.collect())).unwrap();
+    for batch in 0..10u64 {
+        let popped = pipeline.pop(PATIENCE).unwrap();
+        let tags: Vec<Option<u64>> =
+            popped.info().tags.iter().map(|t| t.as_ref().map(|t| *t.downcast_ref().unwrap())).collect();
+        assert_eq!(tags, [Some(3 * batch), None, Some(3 * batch + 2)]);
+    }
+}
+
+#[test]
+fn several_consumers_share_the_batches() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(2, &[4]);
+    pipeline.push(good((0..120).map(|i| row(&store, i % 90, 4)).collect())).unwrap();
+    let ids: Vec<u64> = std::thread::scope(|scope| {
+        let consumers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let batches = std::iter::from_fn(|| pipeline.next_batch(PATIENCE).unwrap());
+                    batches.map(|batch| batch.info().id).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        consumers.into_iter().flat_map(|c| c.join().unwrap()).collect()
+    });
+    assert_eq!(ids.len(), 60);
+    assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), (0..60).collect());
+}

@@ -1,0 +1,83 @@
+"""Training batches out of Zarr arrays, in the element type the model wants.
+
+Push samples (a URI and a box each), pop batches of ``(samples, *shape)`` that any DLPack consumer takes
+without a copy. Planning runs in a WebAssembly sandbox; reading, decoding and conversion in the background.
+
+>>> import damacy
+>>> spec = damacy.BatchSpec(samples=2, shape=(4, 4), dtype="bfloat16")
+>>> with damacy.Pipeline(spec) as pipeline:
+...     pipeline.push(damacy.Sample(store, [(y, y + 4), (0, 4)], tag=y) for y in (0, 2, 4, 6))
+...     for batch in pipeline:
+...         print(batch.info.tags, np.asarray(batch).dtype)
+(0, 2) bfloat16
+(4, 6) bfloat16
+"""
+
+from damacy._batch import Batch, BatchInfo, Device
+from damacy._convert import convert
+from damacy._dtype import Dtype
+from damacy._errors import (
+    BudgetExceeded,
+    DamacyError,
+    DecodeError,
+    DtypeMismatch,
+    InternalError,
+    InvalidArgument,
+    NativeCudaError,
+    NotFound,
+    OutOfMemory,
+    PoolStarved,
+    RankMismatch,
+    ShutdownError,
+    Status,
+    StorageError,
+    TryAgain,
+    Unsupported,
+)
+from damacy._native import __version__
+from damacy._pipeline import Pipeline, Stats
+from damacy._values import (
+    BatchSpec,
+    CpuExecutor,
+    CpuLimits,
+    Engine,
+    PlanLimits,
+    Planner,
+    QueueLimits,
+    Sample,
+)
+
+__all__ = [
+    "Batch",
+    "BatchInfo",
+    "BatchSpec",
+    "BudgetExceeded",
+    "CpuExecutor",
+    "CpuLimits",
+    "DamacyError",
+    "DecodeError",
+    "Device",
+    "Dtype",
+    "DtypeMismatch",
+    "Engine",
+    "InternalError",
+    "InvalidArgument",
+    "NativeCudaError",
+    "NotFound",
+    "OutOfMemory",
+    "Pipeline",
+    "PlanLimits",
+    "Planner",
+    "PoolStarved",
+    "QueueLimits",
+    "RankMismatch",
+    "Sample",
+    "ShutdownError",
+    "Stats",
+    "Status",
+    "StorageError",
+    "TryAgain",
+    "Unsupported",
+    "__version__",
+    "convert",
+]

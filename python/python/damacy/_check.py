@@ -1,0 +1,70 @@
+"""Checks of arguments: a value as given -> the value to use, or an error that says what is accepted."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from typing import TypeVar
+
+import numpy as np
+
+from damacy._errors import InvalidArgument
+
+INT64_MAX = (1 << 63) - 1
+# A wait of 30 years is no different from an endless one, and fits every clock.
+_ENDLESS_S = 10**9
+_T = TypeVar("_T")
+
+
+class Presence(enum.Enum):
+    """Whether None is a legal value."""
+
+    REQUIRED = enum.auto()
+    OPTIONAL = enum.auto()
+
+
+def check_field(owner: object, name: str, least: int, presence: Presence = Presence.REQUIRED) -> None:
+    """Replaces a field of a frozen dataclass by the integer it stands for."""
+    value = getattr(owner, name)
+    if value is None and presence is Presence.OPTIONAL:
+        return
+    checked = integer(f"{type(owner).__name__}.{name}", value, least, presence)
+    object.__setattr__(owner, name, checked)
+
+
+def integer(what: str, value: object, least: int, presence: Presence = Presence.REQUIRED) -> int:
+    """An integer from ``least`` on; ``bool`` is none."""
+    accepted = f"accepted are integers from {least} to 2**63 - 1"
+    if presence is Presence.OPTIONAL:
+        accepted += ", or None"
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidArgument(f"{what} is {value!r}; {accepted}", "config")
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgument(f"{what} is {value!r}; {accepted}", "config") from None
+    if not least <= number <= INT64_MAX:
+        raise InvalidArgument(f"{what} is {number}; {accepted}", "config")
+    return number
+
+
+def seconds(what: str, value: object) -> float:
+    """A time, 0 or more; it may be infinite."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value >= 0:
+        return float(value) if value <= _ENDLESS_S else float("inf")
+    raise InvalidArgument(f"{what} is {value!r}; accepted are seconds, 0 or more", "config")
+
+
+def optional_seconds(what: str, value: object) -> float | None:
+    """A time to wait; None, and an infinite one, have no end."""
+    if value is None:
+        return None
+    wait = seconds(what, value)
+    return None if wait == float("inf") else wait
+
+
+def instance(what: str, value: object, kind: type[_T]) -> _T:
+    """The value itself, if it is of that class."""
+    if isinstance(value, kind):
+        return value
+    raise InvalidArgument(f"{what} is {value!r}; accepted is a damacy.{kind.__name__}", "config")

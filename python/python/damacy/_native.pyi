@@ -1,0 +1,52 @@
+"""The compiled module: what the pure-Python surface stands on. Not for direct use."""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias, final
+
+from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
+
+__version__: str
+
+# id, shape, dtype, nbytes, tags, memory
+BatchParts: TypeAlias = tuple[int, tuple[int, ...], int, int, tuple[Any, ...], Buffer]
+
+@final
+class Buffer:
+    """Keeps a batch's memory alive and exports it by DLPack and the buffer protocol (bytes)."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Pipeline:
+    """The host's pipeline; its waits release the GIL and notice signals."""
+
+    def __new__(
+        cls,
+        output: BatchSpec,
+        executor: CpuExecutor,
+        limits: PlanLimits,
+        queues: QueueLimits,
+        drop_last: bool,
+        pop_timeout_s: float | None,
+    ) -> Pipeline: ...
+    def push(self, samples: Iterator[Sample], at_a_time: int) -> None: ...
+    def pop(self, timeout: float | None) -> BatchParts: ...
+    def next(self, timeout: float | None) -> BatchParts | None: ...
+    def stats(self) -> dict[str, Any]: ...
+    def reset_stats(self) -> None: ...
+    def close(self) -> None: ...
+
+def convert(source: Any, source_type: str, big_endian: bool, out: Any, dtype: int, engine: str) -> None:
+    """Converts the elements of one buffer into another of the same shape, any strides, not overlapping."""
+
+def at_exit() -> None:
+    """Makes background threads leave Python alone from now on."""

@@ -1,0 +1,226 @@
+"""What users describe work with: immutable values, checked when they are made, before any I/O.
+
+All compare and hash by value and print as the call that makes them.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import operator
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from damacy._check import INT64_MAX, Presence, check_field, instance, integer, seconds
+from damacy._dtype import Dtype
+from damacy._errors import InvalidArgument
+
+
+class Engine(enum.StrEnum):
+    """Which build of the conversion rules runs; both give the same bits."""
+
+    NATIVE = "native"
+    SANDBOX = "sandbox"
+
+    @staticmethod
+    def parse(given: object) -> Engine:
+        """The engine of a member or its name."""
+        if isinstance(given, str) and given.lower() in list(Engine):
+            return Engine(given.lower())
+        raise InvalidArgument(f"engine is {given!r}; accepted are 'native', 'sandbox' and damacy.Engine", "config")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpec:
+    """What every batch looks like: ``samples`` crops of ``shape``, converted to ``dtype``.
+
+    Args:
+        samples: Samples a batch, at least 1.
+        shape: Extent of each sample along each axis, at least 1 each; ``()`` for 0-d arrays.
+        dtype: Element type of the batch: whatever :meth:`Dtype.parse` takes.
+
+    >>> BatchSpec(8, (64, 128, 128), "u8")
+    BatchSpec(samples=8, shape=(64, 128, 128), dtype=<Dtype.U8: 2>)
+    """
+
+    samples: int
+    shape: tuple[int, ...]
+    dtype: Dtype
+
+    def __init__(self, samples: int, shape: Iterable[int], dtype: object = "float32") -> None:
+        object.__setattr__(self, "samples", integer("BatchSpec.samples", samples, 1))
+        if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+            raise InvalidArgument(
+                f"BatchSpec.shape is {shape!r}; accepted is a tuple with the extent of each axis, such as (64, 64)",
+                "config",
+            )
+        extents = tuple(integer(f"BatchSpec.shape[{axis}]", extent, 1) for axis, extent in enumerate(shape))
+        object.__setattr__(self, "shape", extents)
+        object.__setattr__(self, "dtype", Dtype.parse(dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One crop of one array.
+
+    Args:
+        uri: A path or ``file://`` URI of a Zarr array.
+        aabb: The crop's box: one half-open ``(start, stop)`` or slice per axis, in stored axis order.
+            A slice without a start begins at 0; every stop must be given.
+        tag: Any object; it is given back in ``BatchInfo.tags``.
+
+    >>> Sample("volume.zarr", np.s_[0:64, 128:256])
+    Sample(uri='volume.zarr', aabb=((0, 64), (128, 256)), tag=None)
+    """
+
+    uri: str
+    aabb: tuple[tuple[int, int], ...]
+    tag: Any = field(default=None, compare=False)
+
+    def __init__(self, uri: str | os.PathLike[str], aabb: Any, tag: object = None) -> None:
+        object.__setattr__(self, "uri", _uri(uri))
+        object.__setattr__(self, "aabb", _box(aabb))
+        object.__setattr__(self, "tag", tag)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLimits:
+    """Limits of the CPU executor.
+
+    Args:
+        max_memory_bytes: Output buffers, decoding and planning together.
+        workers: Worker threads; by default, the cores that this process may use.
+        output_buffers: Output buffers at the most, at least 2; by default, as the budget carries.
+    """
+
+    max_memory_bytes: int = 1 << 30
+    workers: int | None = None
+    output_buffers: int | None = None
+
+    def __post_init__(self) -> None:
+        check_field(self, "max_memory_bytes", 1)
+        check_field(self, "workers", 1, Presence.OPTIONAL)
+        check_field(self, "output_buffers", 2, Presence.OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuExecutor:
+    """Decodes and converts on the CPU."""
+
+    engine: Engine
+    limits: CpuLimits
+
+    def __init__(self, engine: Engine | str = "native", limits: CpuLimits = CpuLimits()) -> None:  # noqa: B008
+        object.__setattr__(self, "engine", Engine.parse(engine))
+        object.__setattr__(self, "limits", instance("CpuExecutor.limits", limits, CpuLimits))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """Limits of each planning call.
+
+    Args:
+        memory_bytes: Memory of the planner's sandbox.
+        deadline_s: Time for one call, seconds.
+        max_chunks: Chunk uses in one window (a chunk that two samples need counts twice).
+    """
+
+    memory_bytes: int = 64 << 20
+    deadline_s: float = 1.0
+    max_chunks: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        check_field(self, "memory_bytes", 1)
+        check_field(self, "max_chunks", 1)
+        deadline = seconds("PlanLimits.deadline_s", self.deadline_s)
+        if deadline == 0 or math.isinf(deadline):
+            raise InvalidArgument(
+                f"PlanLimits.deadline_s is {self.deadline_s!r}; accepted are finite seconds above 0", "config"
+            )
+        object.__setattr__(self, "deadline_s", deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans reads in the sandbox."""
+
+    limits: PlanLimits = PlanLimits()
+
+    def __post_init__(self) -> None:
+        instance("Planner.limits", self.limits, PlanLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLimits:
+    """Limits of the queues.
+
+    Args:
+        lookahead_samples: Samples in a look-ahead window; by default, as far ahead as the memory budget carries,
+            at most 256.
+    """
+
+    lookahead_samples: int | None = None
+
+    def __post_init__(self) -> None:
+        check_field(self, "lookahead_samples", 1, Presence.OPTIONAL)
+
+
+def _uri(given: object) -> str:
+    if not isinstance(given, (str, os.PathLike)):
+        raise InvalidArgument(f"Sample.uri is {given!r}; accepted are a str and an os.PathLike", "config")
+    uri: str | bytes = os.fspath(given)
+    if not isinstance(uri, str):
+        raise InvalidArgument(f"Sample.uri is {given!r}, a path of bytes; accepted are paths of str", "config")
+    if not uri:
+        raise InvalidArgument("Sample.uri is empty; accepted are the path or file:// URI of a Zarr array", "config")
+    return uri
+
+
+def _box(given: Any) -> tuple[tuple[int, int], ...]:
+    if isinstance(given, slice):
+        given = (given,)
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise InvalidArgument(
+            f"Sample.aabb is {given!r}; accepted is a (start, stop) or slice per axis, such as np.s_[0:4, 2:6]",
+            "config",
+        )
+    return tuple(_interval(axis, entry) for axis, entry in enumerate(given))
+
+
+def _interval(axis: int, entry: Any) -> tuple[int, int]:
+    if isinstance(entry, slice):
+        if entry.step is not None and _bound(axis, entry, entry.step) != 1:
+            raise _refused(axis, entry, f"has step {entry.step}", "accepted is step 1")
+        if entry.stop is None:
+            raise _refused(axis, entry, "has no stop", "accepted are slices with a stop, such as slice(0, 4)")
+        pair: Any = (0 if entry.start is None else entry.start, entry.stop)
+    else:
+        pair = entry
+        if isinstance(entry, (str, bytes)) or not isinstance(entry, (Sequence, np.ndarray)) or len(entry) != 2:
+            raise _refused(axis, entry, "is no interval", "accepted is a (start, stop) or a slice per axis")
+    start, stop = (_bound(axis, entry, bound) for bound in pair)
+    if start < 0:
+        raise _refused(axis, entry, "starts below 0", "accepted are 0 <= start < stop")
+    if stop <= start:
+        raise _refused(axis, entry, "is empty", "accepted are 0 <= start < stop")
+    if stop > INT64_MAX:
+        raise _refused(axis, entry, "ends above 2**63 - 1", "accepted are 0 <= start < stop < 2**63")
+    return start, stop
+
+
+def _bound(axis: int, entry: Any, bound: Any) -> int:
+    if isinstance(bound, (bool, np.bool_)):
+        raise _refused(axis, entry, f"has the bound {bound!r}", "accepted are integers")
+    try:
+        return operator.index(bound)
+    except TypeError:
+        raise _refused(axis, entry, f"has the bound {bound!r}", "accepted are integers") from None
+
+
+def _refused(axis: int, entry: Any, why: str, accepted: str) -> InvalidArgument:
+    shown = f"{entry.start}:{entry.stop}:{entry.step}" if isinstance(entry, slice) else repr(entry)
+    return InvalidArgument(f"Sample.aabb[{axis}] ({shown}) {why}; {accepted}", "config")

@@ -1,0 +1,48 @@
+//! Errors of the host -> exceptions of `damacy._errors`: the one place where they are mapped.
+
+use damacy::{Error, Status};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::error::Error as _;
+
+static EXCEPTION_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// The exception for a host error. Where a Python exception caused it, that is its `__cause__`.
+pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
+    let exception = || -> PyResult<PyErr> {
+        let make = EXCEPTION_FOR.import(py, "damacy._errors", "exception_for")?;
+        let message = message_with_causes(error);
+        let exception = make.call1((error.status() as u8, error.what(), message, error.is_starved()))?;
+        if let Some(cause) = python_cause(error) {
+            exception.setattr("__cause__", cause.value(py))?;
+        }
+        Ok(PyErr::from_value(exception))
+    };
+    exception().unwrap_or_else(|failure| failure)
+}
+
+/// An `InvalidArgument` that this binding found.
+pub fn invalid(py: Python<'_>, what: &'static str, message: impl Into<String>) -> PyErr {
+    to_python(py, &Error::new(Status::Inval, what, message))
+}
+
+fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(error.source(), |cause: &&'_ (dyn std::error::Error + 'static)| (*cause).source())
+}
+
+fn python_cause(error: &Error) -> Option<&PyErr> {
+    causes(error).find_map(|cause| cause.downcast_ref::<PyErr>())
+}
+
+/// The message is complete on its own, but the system's words ("Permission denied") help; said once.
+fn message_with_causes(error: &Error) -> String {
+    let mut message = error.message().to_string();
+    for cause in causes(error).filter(|cause| !cause.is::<PyErr>()) {
+        let text = cause.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+    }
+    message
+}

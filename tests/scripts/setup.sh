@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Installs what a make target lacks, and nothing that is there already.
+#
+#   setup.sh tools              cargo (checked), a C compiler
+#   setup.sh wasm               a compiler for wasm32-unknown-unknown
+#   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
+#   setup.sh damacy             the workspace, and the Python package on .venv's path
+#   setup.sh wheel              the Python wheel, tried in an environment of its own
+#
+# Debian packages are installed only as root on a Debian-like system; elsewhere the missing tool is named.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+
+say() { printf '== %s\n' "$*"; }
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# debian WHAT PACKAGE...: installs the packages, or says that WHAT is missing.
+debian() {
+    local what=$1
+    shift
+    have apt-get && [ "$(id -u)" = 0 ] || fail "$what is missing; install it (on Debian: apt-get install $*)"
+    say "installing $what (Debian: $*)"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; } </dev/null >/dev/null \
+        || fail "apt-get could not install $*"
+}
+
+tools() {
+    have cargo || fail "cargo is missing; install Rust 1.95 or newer with rustup"
+    have cc || debian "a C compiler" gcc libc6-dev
+}
+
+# The packages that the committed component was built with; another toolchain gives other bytes.
+wasm() {
+    [ -x /usr/bin/wasm-ld-22 ] && [ -x /usr/bin/cargo ] && compgen -G '/usr/src/rustc-*/library' >/dev/null && return
+    debian "the wasm toolchain" rustc-web cargo-web rust-web-src rust-web-llvm lld-22
+}
+
+python_311() {
+    local candidate
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
+        if have "$candidate" && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+venv() {
+    local python name file stamp
+    if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+        python_311 >/dev/null || debian "Python 3.11 or newer" python3 python3-venv
+        python=$(python_311) || fail "Python 3.11 or newer is needed; set PYTHON=/path/to/python"
+        say "making .venv with $("$python" --version)"
+        rm -rf .venv
+        if ! "$python" -m venv .venv 2>/dev/null; then
+            debian "Python's venv module" python3-venv
+            "$python" -m venv .venv
+        fi
+    fi
+    for name in "$@"; do
+        file=python/requirements-$name.txt
+        stamp=.venv/.installed-$name-$(cat python/requirements-*.txt | sha256sum | cut -c1-16)
+        [ -e "$stamp" ] && continue
+        say "installing $file into .venv"
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$file" </dev/null
+        touch "$stamp"
+    done
+}
+
+# The whole workspace, with the features that its tests use, so that nothing heavy is compiled twice; then the package
+# is put on .venv's path from where its sources are.
+damacy() {
+    local package=$PWD/python/python
+    say "building (the first build compiles wasmtime and takes some minutes)"
+    cargo build --release --locked --quiet --workspace --lib --examples
+    cp "$CARGO_TARGET_DIR/release/lib_native.so" "$package/damacy/.new.so"
+    mv "$package/damacy/.new.so" "$package/damacy/_native.abi3.so"
+    printf '%s\n' "$package" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/damacy.pth"
+}
+
+# The wheel by its own build backend, in a folder and an environment of its own.
+wheel() {
+    say "building the wheel with pip"
+    rm -rf .cache/wheel-venv target/wheels
+    .venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w target/wheels ./python </dev/null
+    .venv/bin/python -m venv .cache/wheel-venv
+    .cache/wheel-venv/bin/pip install --quiet --disable-pip-version-check target/wheels/damacy-*.whl </dev/null
+    (cd .cache && wheel-venv/bin/python -c \
+        'import damacy; assert damacy.convert([300], "u8")[0] == 255; print("imported from", damacy.__file__)')
+}
+
+step=${1:-}
+case $step in
+    tools | wasm | damacy | wheel) "$step" ;;
+    venv) shift && venv "$@" ;;
+    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel" ;;
+esac

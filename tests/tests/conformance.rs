@@ -1,0 +1,64 @@
+//! Every build of the conversion rules against the vectors, and against each other over random shapes.
+
+use damacy::convert::{Converter, Engine};
+use damacy_core::convert::{Crop, Kernel};
+use damacy_core::{ByteOrder, Dtype, SourceType};
+use damacy_tests::conformance::{Backend, BoxBackend, Rules};
+
+#[path = "conformance/boxes.rs"]
+mod boxes;
+#[path = "conformance/flat.rs"]
+mod flat;
+
+/// The kernels of damacy-core, called directly.
+struct Kernels;
+
+impl Backend for Kernels {
+    fn convert(&mut self, source: SourceType, order: ByteOrder, output: Dtype, src: &[u8], dst: &mut [u8]) {
+        Kernel::select(source, order, output).convert(src, dst).expect("sizes fit");
+    }
+}
+
+impl BoxBackend for Kernels {
+    fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
+        kernel.crop(crop, src, &mut dst).map_err(|error| error.to_string())
+    }
+
+    fn fill(&mut self, kernel: &Kernel, crop: &Crop<'_>, element: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
+        kernel
+            .fill(element, crop.extent, crop.dst_offset, crop.dst_strides, &mut dst)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// The host's conversion with one of its engines.
+struct Host(Engine);
+
+impl Host {
+    fn converter(&self, kernel: &Kernel) -> Converter {
+        Converter::new(self.0, kernel.source(), kernel.order(), kernel.output()).expect("a converter")
+    }
+}
+
+impl Backend for Host {
+    fn convert(&mut self, source: SourceType, order: ByteOrder, output: Dtype, src: &[u8], dst: &mut [u8]) {
+        damacy::convert::convert(self.0, source, order, output, src, dst).expect("sizes fit");
+    }
+}
+
+impl BoxBackend for Host {
+    fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
+        self.converter(kernel).crop(crop, src, &mut dst).map_err(|error| error.to_string())
+    }
+
+    fn fill(&mut self, kernel: &Kernel, crop: &Crop<'_>, element: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
+        self.converter(kernel)
+            .fill(element, crop.extent, crop.dst_offset, crop.dst_strides, &mut dst)
+            .map_err(|error| error.to_string())
+    }
+}
+
+damacy_tests::conformance!(rules, Rules);
+damacy_tests::conformance!(kernels, Kernels);
+damacy_tests::conformance!(host_native, Host(Engine::Native));
+damacy_tests::conformance!(host_sandbox, Host(Engine::Sandbox));

@@ -1,0 +1,92 @@
+//! Contiguous conversion over random lengths, alignments and byte orders, against the scalar rules.
+
+use super::{Host, Kernels};
+use damacy::convert::Engine;
+use damacy_core::{ByteOrder, Dtype, SourceType};
+use damacy_tests::conformance::{Backend, Rules};
+use proptest::prelude::*;
+
+/// Some bytes around a destination, which must stay as they are.
+const GUARD: u8 = 0x5c;
+
+pub(super) fn sources() -> impl Strategy<Value = SourceType> {
+    prop::sample::select(&SourceType::ALL[..])
+}
+
+pub(super) fn outputs() -> impl Strategy<Value = Dtype> {
+    prop::sample::select(&Dtype::ALL[..])
+}
+
+pub(super) fn orders() -> impl Strategy<Value = ByteOrder> {
+    prop::sample::select(&[ByteOrder::Little, ByteOrder::Big][..])
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    source: SourceType,
+    order: ByteOrder,
+    output: Dtype,
+    bytes: Vec<u8>,
+    src_start: usize,
+    dst_start: usize,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (sources(), orders(), outputs(), 0usize..300, 0usize..9, 0usize..9).prop_flat_map(
+        |(source, order, output, len, src_start, dst_start)| {
+            prop::collection::vec(any::<u8>(), src_start + len * source.width()).prop_map(move |bytes| Case {
+                source,
+                order,
+                output,
+                bytes,
+                src_start,
+                dst_start,
+            })
+        },
+    )
+}
+
+fn agrees_with_the_rules(backend: &mut impl Backend, case: &Case) {
+    let Case { source, order, output, ref bytes, src_start, dst_start } = *case;
+    let src = &bytes[src_start..];
+    let size = src.len() / source.width() * output.width();
+    let mut expected = vec![GUARD; dst_start + size + 9];
+    let mut got = expected.clone();
+    Rules.convert(source, order, output, src, &mut expected[dst_start..dst_start + size]);
+    backend.convert(source, order, output, src, &mut got[dst_start..dst_start + size]);
+    assert_eq!(got, expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn kernels_agree_with_the_rules_at_any_length_and_alignment(case in cases()) {
+        agrees_with_the_rules(&mut Kernels, &case);
+    }
+
+    #[test]
+    fn host_agrees_with_the_rules_at_any_length_and_alignment(case in cases()) {
+        agrees_with_the_rules(&mut Host(Engine::Native), &case);
+    }
+
+    #[test]
+    fn sandbox_agrees_with_the_rules_at_any_length_and_alignment(case in cases()) {
+        agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
+    }
+}
+
+/// Longer than any block, so that every seam between blocks is crossed.
+#[test]
+fn long_runs_agree_with_the_rules_in_both_byte_orders() {
+    let bytes: Vec<u8> = (0..400_008u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+    for source in SourceType::ALL {
+        for output in Dtype::ALL {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let case = Case { source, order, output, bytes: bytes.clone(), src_start: 0, dst_start: 1 };
+                agrees_with_the_rules(&mut Kernels, &case);
+                agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
+            }
+        }
+    }
+}

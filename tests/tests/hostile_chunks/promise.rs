@@ -1,0 +1,111 @@
+//! Sound chunks keep the promise, too: expected size, encoded size and 1 MiB, whatever the chain does to them.
+
+use super::encode::{bz2, gzip, with_checksum, zlib, zstd};
+use super::memory::{in_child, peak_of};
+use super::support::{BLOSC, BYTES, BZ2, CRC32C, GZIP, OneChunk, ZLIB, ZSTD, sharding};
+use damacy::zarr::Scratch;
+
+const SLACK: u64 = 1 << 20;
+const ROWS: usize = 2048;
+const COLUMNS: usize = 4096;
+
+/// 8 MiB that compress to almost nothing.
+fn matrix() -> Vec<u8> {
+    (0..ROWS * COLUMNS).map(|i| (i / COLUMNS % 7 * 16 + i % COLUMNS / 512) as u8).collect()
+}
+
+fn transposed(matrix: &[u8]) -> Vec<u8> {
+    (0..ROWS * COLUMNS).map(|i| matrix[i % ROWS * COLUMNS + i / ROWS]).collect()
+}
+
+/// Decodes twice with the same scratch memory: right both times, the first within the promise, the second for nothing.
+fn assert_kept(name: &str, chunk: &OneChunk, coords: &[u64], right: &[u8]) {
+    let encoded = chunk.array.fetch(coords, u64::MAX, Vec::new(), &mut 0).expect("read").expect("there");
+    let mut scratch = Scratch::default();
+    let mut equal = true;
+    let first = peak_of(|| equal &= chunk.array.decode(&encoded, &mut scratch).expect("decodes") == right);
+    let again = peak_of(|| equal &= chunk.array.decode(&encoded, &mut scratch).expect("decodes") == right);
+    println!("{name}: {first} bytes for {} expected, {} encoded, then {again}", right.len(), encoded.bytes.len());
+    assert!(equal, "{name}");
+    assert!(first <= right.len() as u64 + encoded.bytes.len() as u64 + SLACK, "{name}: {first} bytes");
+    assert!(again <= SLACK, "{name}: {again} bytes more for the second time");
+}
+
+#[test]
+fn compressors_and_checksums() {
+    in_child("promise::compressors_and_checksums", || {
+        let right = matrix();
+        let n = right.len() as u64;
+        let one = |codecs: &[&str], object: &[u8]| OneChunk::new(n, codecs, object);
+        assert_kept("bytes", &one(&[BYTES], &right), &[0], &right);
+        assert_kept("crc32c", &one(&[BYTES, CRC32C], &with_checksum(right.clone())), &[0], &right);
+        assert_kept("zstd", &one(&[BYTES, ZSTD], &zstd(&right)), &[0], &right);
+        assert_kept("zstd, crc32c", &one(&[BYTES, ZSTD, CRC32C], &with_checksum(zstd(&right))), &[0], &right);
+        assert_kept("crc32c, zstd", &one(&[BYTES, CRC32C, ZSTD], &zstd(&with_checksum(right.clone()))), &[0], &right);
+        assert_kept("gzip", &one(&[BYTES, GZIP], &gzip(&right)), &[0], &right);
+        assert_kept("zlib", &one(&[BYTES, ZLIB], &zlib(&right)), &[0], &right);
+        assert_kept("zstd, gzip", &one(&[BYTES, ZSTD, GZIP], &gzip(&zstd(&right))), &[0], &right);
+        let small = right[..239_000].to_vec();
+        let stored = OneChunk::new(239_000, &[BYTES, BZ2], &bz2(&small));
+        assert_kept("bz2", &stored, &[0], &small);
+    });
+}
+
+#[test]
+fn blosc_with_the_largest_blocks_that_it_chooses() {
+    in_child("promise::blosc_with_the_largest_blocks_that_it_chooses", || {
+        // 8 blocks of 1 MiB, each one lz4 stream of its bytes shuffled as 4-byte elements.
+        let right = matrix();
+        let size = 1 << 20;
+        let mut body = vec![0; 4 * right.len() / size];
+        for (nth, block) in right.chunks_exact(size).enumerate() {
+            let shuffled: Vec<u8> = (0..size).map(|i| block[i % (size / 4) * 4 + i / (size / 4)]).collect();
+            let stream = lz4_flex::block::compress(&shuffled);
+            let start = 16 + body.len() as u32;
+            body[4 * nth..][..4].copy_from_slice(&start.to_le_bytes());
+            body.extend((stream.len() as u32).to_le_bytes());
+            body.extend(stream);
+        }
+        let mut container = vec![2, 1, 0x31, 4];
+        for field in [right.len(), size, 16 + body.len()] {
+            container.extend((field as u32).to_le_bytes());
+        }
+        container.extend(body);
+        let stored = OneChunk::new(right.len() as u64, &[BYTES, BLOSC], &container);
+        assert_kept("blosc", &stored, &[0], &right);
+    });
+}
+
+#[test]
+fn permuted_axes() {
+    in_child("promise::permuted_axes", || {
+        let right = matrix();
+        let shape = [ROWS as u64, COLUMNS as u64];
+        let transpose = r#"{"name": "transpose", "configuration": {"order": [1, 0]}}"#;
+        let stored = transposed(&right);
+        let zstd = OneChunk::shaped(&shape, &[transpose, BYTES, ZSTD], &zstd(&stored));
+        assert_kept("transpose, zstd", &zstd, &[0, 0], &right);
+        let raw = OneChunk::shaped(&shape, &[transpose, BYTES], &stored);
+        assert_kept("transpose", &raw, &[0, 0], &right);
+    });
+}
+
+#[test]
+fn whole_shards() {
+    in_child("promise::whole_shards", || {
+        let right = matrix();
+        let inner = 64 << 10;
+        let (mut data, mut index) = (Vec::new(), Vec::new());
+        for chunk in right.chunks_exact(inner) {
+            let stream = zstd(chunk);
+            index.extend((data.len() as u64).to_le_bytes());
+            index.extend((stream.len() as u64).to_le_bytes());
+            data.extend(stream);
+        }
+        let codec = sharding(inner as u64, &[BYTES, ZSTD], &[BYTES, CRC32C], "end");
+        let shard = with_checksum([data, with_checksum(index)].concat());
+        let stored = OneChunk::new(right.len() as u64, &[&codec, CRC32C], &shard);
+        assert_eq!(stored.array.metadata().levels.len(), 1);
+        assert_kept("a whole shard", &stored, &[0], &right);
+    });
+}
