@@ -79,8 +79,8 @@ tree() { cargo tree --locked --prefix none --format '{p}' "$@"; }
 WORKSPACE=$workspace RUSTC_VERSION=$($rustc -V) LINKER=$linker CARGO_ARGUMENTS=$arguments \
   RUSTFLAGS_SHOWN="$flags $(remap WORKSPACE CARGO_HOME SYSROOT)" \
   CRATES=$(tree -p damacy-core --features guest --target "$target" -e normal,build) \
-  ENCODER=$(tree -p damacy-encoder --depth 1 | grep '^wit-component ') \
-  cargo run --quiet --locked -p damacy-encoder -- "$built/$target/component/damacy_core.wasm" "$out"
+  ENCODER=$(tree --manifest-path core-wit/encoder/Cargo.toml --depth 1 | grep '^wit-component ') \
+  cargo run --quiet --locked --release --manifest-path core-wit/encoder/Cargo.toml --target-dir "$built" -- "$built/$target/component/damacy_core.wasm" "$out"
 
 if [ "$mode" = check ]; then
   if cmp -s "$out/damacy-core.wasm" "$prebuilt/damacy-core.wasm" && cmp -s "$out/manifest.json" "$prebuilt/manifest.json"; then
