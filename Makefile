@@ -9,11 +9,15 @@ SETUP := tests/scripts/setup.sh
 FRAMEWORKS ?=
 BENCH_FLAGS ?=
 
-# One target folder for cargo and maturin, so that the heavy dependencies are compiled once.
+# One target folder, one profile, and always the whole workspace: another selection of packages has other features, and
+# the heavy dependencies would be compiled again. The Python module needs no Python to build.
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
+export PYO3_NO_PYTHON := 1
+export PYO3_BUILD_EXTENSION_MODULE := 1
+CARGO_FLAGS := --release --locked --workspace
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python lint artifacts check-artifacts bench clean
+.PHONY: help demo test test-rust test-python lint wheel artifacts check-artifacts bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +33,7 @@ test: test-rust test-python ## Run every test, Rust and Python
 test-rust:
 	@$(SETUP) tools
 	@echo "== cargo test (the first build compiles wasmtime and takes some minutes)"
-	@cargo test --release --locked --workspace --exclude damacy-python
+	@cargo test $(CARGO_FLAGS)
 
 test-python:
 	@$(SETUP) tools
@@ -46,10 +50,15 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@echo "== cargo fmt --check"
 	@cargo fmt --all --check
 	@echo "== cargo clippy"
-	@PYO3_PYTHON=$(CURDIR)/$(PY) cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
+	@cargo clippy $(CARGO_FLAGS) --all-targets --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
 		--exclude tests/vectors python tests
+
+wheel: ## Build the Python wheel into target/wheels and try it
+	@$(SETUP) tools
+	@$(SETUP) venv dev
+	@$(SETUP) wheel
 
 artifacts: ## Rebuild the committed WebAssembly component
 	@$(SETUP) tools
@@ -57,7 +66,12 @@ artifacts: ## Rebuild the committed WebAssembly component
 	@echo "== building the component"
 	@core-wit/build-component.sh
 
-check-artifacts: ## Rebuild the component elsewhere and compare it with the committed one
+check-wheel: ## Build the Python wheel into target/wheels and try it
+	@$(SETUP) tools
+	@$(SETUP) venv dev
+	@$(SETUP) wheel
+
+artifacts: ## Rebuild the component elsewhere and compare it with the committed one
 	@$(SETUP) tools
 	@$(SETUP) wasm
 	@echo "== rebuilding the component to compare it byte for byte"
@@ -68,7 +82,7 @@ bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="-
 	@$(SETUP) venv bench
 	@$(SETUP) damacy
 	@echo "== cargo bench"
-	@cargo bench --locked -p damacy-core -p damacy
+	@cargo bench --locked --workspace --bench plan --bench pipeline
 	@echo "== the loader beside its peers"
 	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
 

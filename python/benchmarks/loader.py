@@ -133,13 +133,13 @@ def machine() -> dict:
     """Where and with what this ran."""
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), platform.machine())
-    packages = ("damacy", "tensorstore", "zarr", "zarrs", "zstandard", "numpy")
+    packages = ("tensorstore", "zarr", "zarrs", "zstandard", "numpy")
     return {
         "date": datetime.date.today().isoformat(),
         "cpu": model,
         "cores": THREADS,
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {"damacy": damacy.__version__} | {name: version(name) for name in packages},
     }
 
 

@@ -159,6 +159,8 @@ def version_3():
     written("v3-compressors-two", 3, compressors=[GzipCodec(), Crc32cCodec()])
     for name in ["zlib", "bz2"]:
         written(f"v3-numcodecs-{name}", 3, compressors={"name": f"numcodecs.{name}", "configuration": {"level": 3}})
+    blosc = {"name": "blosc", "configuration": {"cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}
+    emit("v3-blosc-without-typesize", 3, changed(base, codecs=[base["codecs"][0], blosc]))
     emit("v3-codec-without-configuration", 3,
          changed(base, data_type="uint8", codecs=[{"name": "bytes"}, {"name": "crc32c"}]))
 

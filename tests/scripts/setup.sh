@@ -4,11 +4,13 @@
 #   setup.sh tools              cargo (checked), a C compiler
 #   setup.sh wasm               a compiler for wasm32-unknown-unknown
 #   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
-#   setup.sh damacy             the Python package, built into .venv
+#   setup.sh damacy             the workspace, and the Python package on .venv's path
+#   setup.sh wheel              the Python wheel, tried in an environment of its own
 #
 # Debian packages are installed only as root on a Debian-like system; elsewhere the missing tool is named.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 
 say() { printf '== %s\n' "$*"; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -26,7 +28,7 @@ debian() {
 }
 
 tools() {
-    have cargo || fail "cargo is missing; install Rust 1.88 or newer with rustup"
+    have cargo || fail "cargo is missing; install Rust 1.95 or newer with rustup"
     have cc || debian "a C compiler" gcc libc6-dev
 }
 
@@ -69,14 +71,31 @@ venv() {
     done
 }
 
+# The whole workspace, with the features that its tests use, so that nothing heavy is compiled twice; then the package
+# is put on .venv's path from where its sources are.
 damacy() {
-    say "building the Python package (the first build compiles wasmtime and takes some minutes)"
-    VIRTUAL_ENV=$PWD/.venv .venv/bin/maturin develop --quiet --release --locked --manifest-path python/Cargo.toml
+    local package=$PWD/python/python
+    say "building (the first build compiles wasmtime and takes some minutes)"
+    cargo build --release --locked --quiet --workspace --lib --examples
+    cp "$CARGO_TARGET_DIR/release/lib_native.so" "$package/damacy/.new.so"
+    mv "$package/damacy/.new.so" "$package/damacy/_native.abi3.so"
+    printf '%s\n' "$package" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/damacy.pth"
+}
+
+# The wheel by its own build backend, in a folder and an environment of its own.
+wheel() {
+    say "building the wheel with pip"
+    rm -rf .cache/wheel-venv target/wheels
+    .venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w target/wheels ./python </dev/null
+    .venv/bin/python -m venv .cache/wheel-venv
+    .cache/wheel-venv/bin/pip install --quiet --disable-pip-version-check target/wheels/damacy-*.whl </dev/null
+    (cd .cache && wheel-venv/bin/python -c \
+        'import damacy; assert damacy.convert([300], "u8")[0] == 255; print("imported from", damacy.__file__)')
 }
 
 step=${1:-}
 case $step in
-    tools | wasm | damacy) "$step" ;;
+    tools | wasm | damacy | wheel) "$step" ;;
     venv) shift && venv "$@" ;;
-    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy" ;;
+    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel" ;;
 esac

@@ -69,12 +69,11 @@ pub(super) fn v3<'a>(named: &super::named::Named<'a>, width: u64, rank: usize) -
         "blosc" => {
             blosc_common(&options)?;
             options.need("blocksize")?;
-            let shuffle = options.get("shuffle");
-            if let Some(shuffle) = &shuffle {
-                one_of(shuffle, &["noshuffle", "shuffle", "bitshuffle"])?;
-                if shuffle.value != "noshuffle" {
-                    options.need("typesize")?.integer(1, u32::MAX.into())?;
-                }
+            if let Some(shuffle) = options.get("shuffle") {
+                one_of(&shuffle, &["noshuffle", "shuffle", "bitshuffle"])?;
+                // A decoder takes the size from the chunk, so it may be left out, but 0 is nonsense.
+                let size = options.get("typesize").filter(|n| shuffle.value != "noshuffle" && !n.value.is_null());
+                size.map(|n| n.integer(1, u32::MAX.into())).transpose()?;
             }
             Ok(Stage::Compression)
         }

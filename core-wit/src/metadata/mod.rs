@@ -33,7 +33,8 @@ pub struct MetadataLimits {
     pub max_bytes: u64,
     /// Nesting of arrays and objects. Default 64.
     pub max_depth: u32,
-    /// JSON values (scalars, arrays, objects and keys). Default 2^18.
+    /// JSON values (scalars, arrays, objects and keys), attributes included. Default 2^18. Shape, codecs and all else that
+    /// is interpreted may hold a sixteenth of it.
     pub max_values: u64,
     /// Axes of the array. Default 32.
     pub max_rank: u32,

@@ -4,7 +4,7 @@
 //! refuses duplicate keys and numbers beyond 64-bit floating point, and keeps only the keys of open objects and the
 //! nesting stack. What it returns borrows from the input and is safe to hand to a recursive parser.
 //!
-//! Members that the caller calls opaque (attributes) are only skipped: duplicate keys, huge numbers and the bare `NaN`
+//! Members that the caller calls opaque (attributes, extensions) are only skipped: duplicate keys, huge numbers and the bare `NaN`
 //! and `Infinity` that Python's `json` writes are allowed inside, since nobody will read them.
 
 use super::MetadataLimits;
@@ -16,6 +16,10 @@ use std::collections::BTreeSet;
 
 /// A recursive parser behind the scan has a limit of its own (128 in `serde_json`); stay below it.
 const DEPTH_CEILING: u32 = 120;
+
+/// Members that somebody will read may hold one value for this many of the document's limit: parsed, a small object
+/// takes some 600 bytes, and no array needs more than a thousand values.
+const INTERPRETED_SHARE: u64 = 16;
 
 /// One `"key": value` of the top-level object.
 #[derive(Debug)]
@@ -41,7 +45,8 @@ pub(super) fn scan<'a>(
     let text = std::str::from_utf8(bytes).map_err(|e| {
         Error::new(Status::Decode, format!("the metadata is not UTF-8: invalid byte at offset {}", e.valid_up_to()))
     })?;
-    Scanner { text, pos: 0, values: 0, limits: *limits, stack: Vec::new(), in_opaque: false }.document(opaque)
+    Scanner { text, pos: 0, values: 0, interpreted: 0, limits: *limits, stack: Vec::new(), in_opaque: false }
+        .document(opaque)
 }
 
 /// An open array or object.
@@ -64,6 +69,8 @@ struct Scanner<'a> {
     text: &'a str,
     pos: usize,
     values: u64,
+    /// Those below the top level of members that are not opaque.
+    interpreted: u64,
     limits: MetadataLimits,
     stack: Vec<Frame<'a>>,
     /// Inside an opaque member's value.
@@ -151,6 +158,15 @@ impl<'a> Scanner<'a> {
                 "the metadata document holds more than {} JSON values; no more are accepted",
                 self.limits.max_values
             )));
+        }
+        if self.in_opaque || self.stack.len() < 2 {
+            return Ok(());
+        }
+        self.interpreted += 1;
+        let most = self.limits.max_values / INTERPRETED_SHARE;
+        if self.interpreted > most {
+            let message = format!("shape, codecs and the like hold more than {most} JSON values; no more are accepted");
+            return Err(budget(message).at_path(self.path()));
         }
         Ok(())
     }

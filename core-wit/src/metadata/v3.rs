@@ -8,11 +8,6 @@ use crate::error::Error;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Members whose contents nobody reads. `consolidated_metadata` belongs to groups.
-pub(super) fn is_opaque(key: &str) -> bool {
-    matches!(key, "attributes" | "consolidated_metadata")
-}
-
 /// Members with a meaning here.
 const KNOWN: [&str; 10] = [
     "zarr_format",
@@ -27,10 +22,15 @@ const KNOWN: [&str; 10] = [
     "dimension_names",
 ];
 
+/// Members whose contents nobody reads: attributes and extensions.
+pub(super) fn is_opaque(key: &str) -> bool {
+    !KNOWN.contains(&key)
+}
+
 /// The known members of the document, parsed; everything else is checked and dropped.
 pub(super) fn fields(members: &[Member]) -> Result<serde_json::Map<String, Value>, Error> {
     let mut fields = serde_json::Map::new();
-    for member in members.iter().filter(|m| KNOWN.contains(&m.key.as_ref())) {
+    for member in members.iter().filter(|m| !is_opaque(&m.key)) {
         fields.insert(member.key.to_string(), super::member_value(member)?);
     }
     match fields.get("zarr_format") {
@@ -47,7 +47,7 @@ pub(super) fn fields(members: &[Member]) -> Result<serde_json::Map<String, Value
         }
         None => return Err(decode_at("", "a Zarr v3 document needs \"node_type\": \"array\"; it has none")),
     }
-    for member in members.iter().filter(|m| !KNOWN.contains(&m.key.as_ref())) {
+    for member in members.iter().filter(|m| is_opaque(&m.key)) {
         check_extra(member)?;
     }
     Ok(fields)

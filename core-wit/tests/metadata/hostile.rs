@@ -89,7 +89,8 @@ fn size_and_count_are_limited_and_named() {
     ] {
         let error = refuse(ZarrFormat::V3, &v3_with(member, &format!("{key}: [{many}]")));
         assert_eq!(error.status, Status::Budget, "{error}");
-        assert!(error.message.contains("262144"), "{error}");
+        let limit = if key == "\"attributes\"" { "262144" } else { "16384" };
+        assert!(error.message.contains(limit), "{error}");
     }
 }
 
@@ -112,19 +113,19 @@ fn junk_is_malformed() {
 }
 
 #[test]
-fn a_hundred_thousand_axes_are_over_the_limit() {
-    let axes = vec!["1"; 100_000].join(",");
+fn ten_thousand_axes_are_over_the_limit() {
+    let axes = vec!["1"; 10_000].join(",");
     let error = refuse(ZarrFormat::V3, &v3_with("[20, 30]", &format!("[{axes}]")));
     assert_eq!((error.status, error.path.as_str()), (Status::Budget, "/shape"));
-    assert!(error.message.contains("100000") && error.message.contains("32"), "{error}");
+    assert!(error.message.contains("10000") && error.message.contains("32"), "{error}");
     let v2 = corpus::base(ZarrFormat::V2).replace("[10, 12]", &format!("[{axes}]"));
     assert_eq!(refuse(ZarrFormat::V2, v2.as_bytes()).status, Status::Budget);
 }
 
 #[test]
-fn a_hundred_thousand_keys_with_one_twice_are_found() {
+fn five_thousand_keys_with_one_twice_are_found() {
     let prefix = "x".repeat(20);
-    let mut keys: Vec<String> = (0..100_000).map(|i| format!("\"{prefix}{i}\": 0")).collect();
+    let mut keys: Vec<String> = (0..5_000).map(|i| format!("\"{prefix}{i}\": 0")).collect();
     keys.push(format!("\"{prefix}7\": 0"));
     let object = format!("\"fill_value\": {{{}}}", keys.join(","));
     let error = refuse(ZarrFormat::V3, &v3_with("\"fill_value\": 7", &object));

@@ -5,8 +5,10 @@
 use super::window::Window;
 use crate::convert::{Converter, Engine};
 use crate::error::{Error, Result};
-use crate::{ByteOrder, Dtype, Status};
-use damacy_core::convert::{Crop, Kernel};
+use crate::{ByteOrder, Dtype, SourceType, Status};
+use damacy_core::convert::Crop;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 /// What a chunk contributes.
@@ -23,7 +25,8 @@ pub(super) struct Scatter {
     sample_bytes: usize,
     dst_strides: Vec<isize>,
     src_strides: Vec<isize>,
-    converter: Converter,
+    engine: Engine,
+    converters: HashMap<SourceType, Converter>,
 }
 
 impl Scatter {
@@ -31,7 +34,7 @@ impl Scatter {
     pub fn new(engine: Engine, shape: &[u64], output: Dtype, sample_bytes: usize) -> Scatter {
         let mut dst_strides = Vec::new();
         c_strides(shape, output.width(), &mut dst_strides);
-        Scatter { output, sample_bytes, dst_strides, src_strides: Vec::new(), converter: Converter::new(engine) }
+        Scatter { output, sample_bytes, dst_strides, src_strides: Vec::new(), engine, converters: HashMap::new() }
     }
 
     /// Writes the given uses of a chunk, all of them of one array.
@@ -41,7 +44,10 @@ impl Scatter {
     pub fn uses(&mut self, window: &Window, array: usize, uses: Range<usize>, content: &Content<'_>) -> Result<()> {
         let metadata = window.arrays[array].metadata();
         let source = metadata.source.ok_or_else(|| internal("an array without a conversion was planned"))?;
-        let kernel = Kernel::select(source, ByteOrder::NATIVE, self.output);
+        let converter = match self.converters.entry(source) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Converter::new(self.engine, source, ByteOrder::NATIVE, self.output)?),
+        };
         c_strides(metadata.chunk_shape(), source.width(), &mut self.src_strides);
         let rank = window.plan.rank as usize;
         for use_index in uses {
@@ -67,14 +73,14 @@ impl Scatter {
                         dst_offset,
                         dst_strides: &self.dst_strides,
                     };
-                    self.converter.crop(&kernel, &crop, elements, &mut rows)?;
+                    converter.crop(&crop, elements, &mut rows)?;
                 }
                 Content::Missing => {
                     let mut element = metadata.fill_value.clone();
                     if ByteOrder::NATIVE == ByteOrder::Big {
                         element.reverse();
                     }
-                    self.converter.fill(&kernel, &element, extent, dst_offset, &self.dst_strides, &mut rows)?;
+                    converter.fill(&element, extent, dst_offset, &self.dst_strides, &mut rows)?;
                 }
             }
         }

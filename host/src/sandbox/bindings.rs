@@ -1,7 +1,5 @@
 //! Rust types and calls of the world `damacy:core/core`, made from `wit/` at compile time.
 
-#![expect(missing_docs, reason = "the documentation of these items is in wit/")]
-
 wasmtime::component::bindgen!({
     path: "../wit",
     world: "core",

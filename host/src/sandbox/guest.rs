@@ -6,7 +6,7 @@
 use super::bindings::Core;
 use super::limiter::Limiter;
 use super::map::{ArrayLists, array_param, request_lists};
-use super::runtime::{Allocator, Runtime};
+use super::runtime::{LARGEST_BYTES, Runtime};
 use super::{GuestLimits, Sandbox, bindings, clock, map};
 use crate::error::Result;
 use crate::{ByteOrder, Dtype, SourceType, Status};
@@ -117,26 +117,18 @@ impl Guest {
     /// One call into the guest, within its limits.
     fn call<T>(&mut self, what: &str, call: impl FnOnce(&Core, &mut Store<Limiter>) -> Called<T>) -> Result<T, Error> {
         let limits = self.limits;
-        let live = self.live()?;
-        let runtime = live.runtime.clone();
-        live.store.set_epoch_deadline(clock::ticks(limits.deadline));
-        live.store.data_mut().forget_refusal();
+        let Live { store, core, runtime } = self.live()?;
+        store.set_epoch_deadline(clock::ticks(limits.deadline));
+        store.data_mut().forget_refusal();
         let running = runtime.clock.run();
-        let called = call(&live.core, &mut live.store);
+        let called = call(core, store);
         drop(running);
-        let result = match called {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(error.into()),
-            Err(trap) => {
-                let error = trapped(what, limits, live.store.data(), &trap);
-                self.live = None;
-                return Err(error);
-            }
-        };
-        if live.store.data().granted() > KEEP_BYTES {
+        let grown = store.data().granted() > KEEP_BYTES;
+        let result = called.map_err(|trap| trapped(what, limits, store.data(), &trap));
+        if result.is_err() || grown {
             self.live = None;
         }
-        result
+        result?.map_err(Error::from)
     }
 
     fn live(&mut self) -> Result<&mut Live, Error> {
@@ -154,17 +146,28 @@ impl Guest {
     }
 }
 
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if self.sandbox.process != std::process::id() {
+            mem::forget(self.live.take());
+        }
+    }
+}
+
 fn instantiate(sandbox: &Sandbox, limits: GuestLimits) -> Result<Live, Error> {
     let spare = || sandbox.spare().map_err(|error| Error::new(error.status(), error.message()));
-    if limits.memory_bytes > sandbox.main.allocator.largest_memory() && sandbox.main.allocator == Allocator::SmallPool {
-        return instance_of(spare()?, limits).map_err(|error| not_instantiated(limits, error));
-    }
-    match instance_of(sandbox.main.clone(), limits) {
-        Err((error, _)) if error.is::<PoolConcurrencyLimitError>() => {
-            instance_of(spare()?, limits).map_err(|error| not_instantiated(limits, error))
+    let made = if limits.memory_bytes.min(LARGEST_BYTES) > sandbox.main.allocator.largest_memory() {
+        instance_of(spare()?, limits)
+    } else {
+        match instance_of(sandbox.main.clone(), limits) {
+            Err((error, _)) if error.is::<PoolConcurrencyLimitError>() => instance_of(spare()?, limits),
+            made => made,
         }
-        result => result.map_err(|error| not_instantiated(limits, error)),
-    }
+    };
+    made.map_err(|(error, refused)| match refused {
+        Some(needed) => over_memory("starting the guest", limits, needed),
+        None => Error::new(Status::Oom, format!("the sandbox cannot make another instance: {error:#}")),
+    })
 }
 
 fn instance_of(runtime: Arc<Runtime>, limits: GuestLimits) -> Result<Live, (wasmtime::Error, Option<u64>)> {
@@ -174,13 +177,6 @@ fn instance_of(runtime: Arc<Runtime>, limits: GuestLimits) -> Result<Live, (wasm
     match runtime.pre.instantiate(&mut store) {
         Ok(core) => Ok(Live { store, core, runtime }),
         Err(error) => Err((error, store.data().refused())),
-    }
-}
-
-fn not_instantiated(limits: GuestLimits, (error, refused): (wasmtime::Error, Option<u64>)) -> Error {
-    match refused {
-        Some(needed) => over_memory("starting the guest", limits, needed),
-        None => Error::new(Status::Oom, format!("the sandbox cannot make another instance: {error:#}")),
     }
 }
 

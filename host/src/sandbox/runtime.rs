@@ -29,6 +29,8 @@ pub(super) enum Allocator {
     OnDemand,
 }
 
+/// The most that 32-bit addresses reach.
+pub(super) const LARGEST_BYTES: u64 = 1 << 32;
 const SMALL_SLOTS: u32 = 16;
 const SMALL_SLOT_BYTES: usize = 64 << 20;
 
@@ -36,7 +38,7 @@ impl Allocator {
     /// The largest linear memory that it can give, bytes.
     pub(super) fn largest_memory(self) -> u64 {
         match self {
-            Allocator::LargePool | Allocator::OnDemand => 1 << 32,
+            Allocator::LargePool | Allocator::OnDemand => LARGEST_BYTES,
             Allocator::SmallPool => SMALL_SLOT_BYTES as u64,
         }
     }

@@ -96,11 +96,11 @@ fn the_earliest_of_two_errors_counts() {
 
 #[test]
 fn an_io_error_is_an_error_and_never_a_fill() {
-    let store = Store::new(&[100], &[10]);
+    let (store, other) = (Store::new(&[100], &[10]), Store::new(&[100], &[9]));
     std::fs::remove_file(store.chunk_path(&[3])).unwrap();
     std::fs::create_dir(store.chunk_path(&[3])).unwrap();
     let pipeline = pipeline(2, &[5]);
-    pipeline.push(good(with_sixth_sample(&Store::new(&[100], &[9]), store.sample(&[(30, 35)])))).unwrap();
+    pipeline.push(good(with_sixth_sample(&other, store.sample(&[(30, 35)])))).unwrap();
     third_batch_fails(&pipeline, Status::Io);
 }
 

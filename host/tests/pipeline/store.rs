@@ -14,7 +14,6 @@ pub const FILL: u16 = 40_009;
 pub struct Store {
     folder: tempfile::TempDir,
     pub shape: Vec<u64>,
-    pub chunk: Vec<u64>,
 }
 
 impl Store {
@@ -25,7 +24,7 @@ impl Store {
 
     /// The same bytes under another type's name.
     pub fn of_type(shape: &[u64], chunk: &[u64], data_type: &str, fill_value: serde_json::Value) -> Store {
-        let store = Store { folder: tempfile::tempdir().unwrap(), shape: shape.to_vec(), chunk: chunk.to_vec() };
+        let store = Store { folder: tempfile::tempdir().unwrap(), shape: shape.to_vec() };
         let document = serde_json::json!({
             "zarr_format": 3,
             "node_type": "array",
