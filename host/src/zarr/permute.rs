@@ -95,10 +95,10 @@ impl Permutation {
 
 /// A row-major matrix whose items have `item` bytes.
 #[derive(Clone, Copy)]
-struct Matrix {
-    rows: usize,
-    columns: usize,
-    item: usize,
+pub(super) struct Matrix {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) item: usize,
 }
 
 impl Matrix {
@@ -106,8 +106,8 @@ impl Matrix {
         self.rows * self.columns * self.item
     }
 
-    /// Transposes in place.
-    fn transpose(self, data: &mut [u8], scratch: &mut [u8]) {
+    /// Transposes in place; the matrix has at least one item.
+    pub(super) fn transpose(self, data: &mut [u8], scratch: &mut [u8]) {
         let Matrix { rows, columns, item } = self;
         if self.bytes() <= scratch.len() {
             self.transpose_through(data, scratch);
