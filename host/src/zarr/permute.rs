@@ -179,7 +179,7 @@ impl Matrix {
 
 /// The largest divisor of `extent` that makes `unit`-sized columns fit into `room`.
 fn block(extent: usize, unit: usize, room: usize) -> Option<usize> {
-    (2..=(room / unit.max(1)).min(extent)).rev().find(|part| extent % part == 0)
+    (2..=(room / unit.max(1)).min(extent)).rev().find(|part| extent.is_multiple_of(*part))
 }
 
 fn swap_items(data: &mut [u8], a: usize, b: usize, item: usize) {
