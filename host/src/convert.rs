@@ -1,6 +1,6 @@
 //! Conversion of whole buffers and boxes, by the trusted native code or in the sandbox. Same bits.
 //!
-//! [`convert()`] is for one call from any thread; a [`Converter`] belongs to one worker and keeps its
+//! [`convert()`] and [`convert_box`] are for one call from any thread; a [`Converter`] belongs to one worker and keeps its
 //! sandbox instance and its blocks. Errors name what does not fit; then nothing has been written.
 
 mod boxes;
@@ -48,30 +48,39 @@ pub fn convert(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<()> {
-    thread_local! {
-        static GUEST: RefCell<GuestSlot> = const { RefCell::new(GuestSlot(None)) };
-    }
     let kernel = Kernel::select(source, order, output);
     match engine {
         Engine::Native => kernel.convert(src, dst).map_err(refused),
-        Engine::Sandbox => {
-            kernel.check_sizes(src, dst).map_err(refused)?;
-            GUEST.with_borrow_mut(|slot| slot.with(|guest| call(guest, &kernel, src, dst)))
-        }
+        Engine::Sandbox => SANDBOXED.with_borrow_mut(|sandboxed| sandboxed.convert(&kernel, src, dst)),
     }
+}
+
+/// Converts an N-d box from `src` into `sink`, as [`Kernel::crop`] does, from any thread.
+///
+/// # Errors
+/// `Inval` when the box does not fit (nothing is written); `Internal` for a trap in the guest.
+pub fn convert_box(
+    engine: Engine,
+    kernel: &Kernel,
+    crop: &Crop<'_>,
+    src: &[u8],
+    sink: &mut impl RowSink,
+) -> Result<()> {
+    match engine {
+        Engine::Native => kernel.crop(crop, src, sink).map_err(refused),
+        Engine::Sandbox => SANDBOXED.with_borrow_mut(|sandboxed| sandboxed.crop(kernel, crop, src, sink)),
+    }
+}
+
+thread_local! {
+    /// The sandbox's side of [`convert()`] and [`convert_box`].
+    static SANDBOXED: RefCell<Sandboxed> = RefCell::default();
 }
 
 /// Converts boxes of one (source, output) pair with one engine; owned by one worker.
 pub struct Converter {
     kernel: Kernel,
     sandboxed: Option<Sandboxed>,
-}
-
-/// What the sandbox engine keeps between calls.
-#[derive(Default)]
-struct Sandboxed {
-    slot: GuestSlot,
-    buffers: BlockBuffers,
 }
 
 impl Converter {
@@ -97,12 +106,10 @@ impl Converter {
     /// # Errors
     /// `Inval` when the sizes do not fit (nothing is written); `Internal` for a trap in the guest.
     pub fn convert(&mut self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        let kernel = &self.kernel;
-        let Some(sandboxed) = &mut self.sandboxed else {
-            return kernel.convert(src, dst).map_err(refused);
-        };
-        kernel.check_sizes(src, dst).map_err(refused)?;
-        sandboxed.slot.with(|guest| call(guest, kernel, src, dst))
+        match &mut self.sandboxed {
+            None => self.kernel.convert(src, dst).map_err(refused),
+            Some(sandboxed) => sandboxed.convert(&self.kernel, src, dst),
+        }
     }
 
     /// Converts an N-d box from `src` into `sink`, as [`Kernel::crop`] does.
@@ -110,12 +117,10 @@ impl Converter {
     /// # Errors
     /// `Inval` when the box does not fit (nothing is written); `Internal` for a trap in the guest.
     pub fn crop(&mut self, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
-        let kernel = &self.kernel;
-        let Some(Sandboxed { slot, buffers }) = &mut self.sandboxed else {
-            return kernel.crop(crop, src, sink).map_err(refused);
-        };
-        kernel.check(crop, src, sink).map_err(refused)?;
-        slot.with(|guest| crop_in_blocks(guest, buffers, kernel, crop, src, sink))
+        match &mut self.sandboxed {
+            None => self.kernel.crop(crop, src, sink).map_err(refused),
+            Some(sandboxed) => sandboxed.crop(&self.kernel, crop, src, sink),
+        }
     }
 
     /// Converts one source element and writes it over an N-d box, as [`Kernel::fill`] does.
@@ -138,6 +143,25 @@ impl Converter {
         let converted = &mut converted[..width];
         self.convert(element, converted)?;
         copy_kernel(width).fill(converted, extent, dst_offset, dst_strides, sink).map_err(refused)
+    }
+}
+
+/// What the sandbox engine keeps between calls.
+#[derive(Default)]
+struct Sandboxed {
+    slot: GuestSlot,
+    buffers: BlockBuffers,
+}
+
+impl Sandboxed {
+    fn convert(&mut self, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        kernel.check_sizes(src, dst).map_err(refused)?;
+        self.slot.with(|guest| call(guest, kernel, src, dst))
+    }
+
+    fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
+        kernel.check(crop, src, sink).map_err(refused)?;
+        self.slot.with(|guest| crop_in_blocks(guest, &mut self.buffers, kernel, crop, src, sink))
     }
 }
 

@@ -5,16 +5,11 @@
 
 use crate::errors::{invalid, to_python};
 use crate::pipeline::{dtype_of, engine_of};
-use damacy::convert::{Converter, Engine};
+use damacy::convert::convert_box;
 use damacy::{ByteOrder, SourceType};
 use damacy_core::convert::{Crop, Kernel};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
-use std::cell::RefCell;
-
-thread_local! {
-    static SANDBOX: RefCell<Converter> = RefCell::new(Converter::new(Engine::Sandbox));
-}
 
 /// The bytes that a strided buffer touches.
 struct Span {
@@ -93,10 +88,7 @@ pub fn convert(
         dst_strides: out.strides(),
     };
     let kernel = Kernel::select(from, order, output);
-    let result = py.detach(|| match engine {
-        Engine::Native => Converter::new(engine).crop(&kernel, &crop, src, &mut &mut *dst),
-        Engine::Sandbox => SANDBOX.with_borrow_mut(|converter| converter.crop(&kernel, &crop, src, &mut &mut *dst)),
-    });
+    let result = py.detach(|| convert_box(engine, &kernel, &crop, src, &mut &mut *dst));
     source.release(py);
     out.release(py);
     result.map_err(|error| to_python(py, &error))

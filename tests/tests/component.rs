@@ -1,7 +1,5 @@
-//! The prebuilt component: up to date, self-contained, importing nothing, and of one mind with the native code.
+//! The prebuilt component: limits, processes, and of one mind with the native code.
 
-#[path = "component/artifact.rs"]
-mod artifact;
 #[path = "component/limits.rs"]
 mod limits;
 #[path = "component/parity.rs"]

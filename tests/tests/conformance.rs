@@ -1,6 +1,6 @@
 //! Every build of the conversion rules against the vectors, and against each other over random shapes.
 
-use damacy::convert::{Converter, Engine};
+use damacy::convert::{Converter, Engine, convert_box};
 use damacy_core::convert::{Crop, Kernel};
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_tests::conformance::{Backend, BoxBackend, Rules};
@@ -31,7 +31,7 @@ impl BoxBackend for Kernels {
     }
 }
 
-/// The host's conversion with one of its engines.
+/// The host's conversion with one of its engines, by a worker's converter and from any thread.
 struct Host(Engine);
 
 impl Host {
@@ -48,7 +48,12 @@ impl Backend for Host {
 
 impl BoxBackend for Host {
     fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
-        self.converter(kernel).crop(crop, src, &mut dst).map_err(|error| error.to_string())
+        let mut again = dst.to_vec();
+        let anywhere = convert_box(self.0, kernel, crop, src, &mut &mut again[..]).map_err(|error| error.to_string());
+        let owned = self.converter(kernel).crop(crop, src, &mut dst).map_err(|error| error.to_string());
+        assert_eq!(anywhere, owned);
+        assert_eq!(again, dst);
+        owned
     }
 
     fn fill(&mut self, kernel: &Kernel, crop: &Crop<'_>, element: &[u8], mut dst: &mut [u8]) -> Result<(), String> {

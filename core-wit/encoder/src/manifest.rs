@@ -69,7 +69,10 @@ impl Manifest {
             reasons
                 .push(format!("{hashed} or [profile.component] changed since the component was built: run {REBUILD}"));
         }
-        let lock = fs::read_to_string(workspace.join("Cargo.lock")).context("cannot read Cargo.lock")?;
+        let mut lock = String::new();
+        for path in ["Cargo.lock", "core-wit/encoder/Cargo.lock"] {
+            lock += &fs::read_to_string(workspace.join(path)).with_context(|| format!("cannot read {path}"))?;
+        }
         for krate in self.crates.iter().chain([&self.toolchain.encoder]).filter(|krate| !locked(&lock, krate)) {
             reasons
                 .push(format!("the component was built with {krate}, which Cargo.lock no longer has: run {REBUILD}"));

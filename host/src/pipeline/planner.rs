@@ -239,6 +239,7 @@ impl Planner<'_> {
             Reserved::Fewer(fewer) => return Ok(Attempt::Fewer(fewer)),
             Reserved::Closed => return Ok(Attempt::Closed),
         };
+        let reused = memory.len();
         while memory.len() < batches {
             match Memory::new(shared.sizes.batch_bytes) {
                 Ok(new) => memory.push(Arc::new(new)),
@@ -255,7 +256,8 @@ impl Planner<'_> {
         }
         let by_batch = uses.chunks(shared.sizes.samples).map(|samples| samples.iter().sum());
         let targets = memory.iter().zip(by_batch).map(|(m, uses)| Target::new(Arc::clone(m), uses)).collect();
-        let window = Window::new(plan, opened.arrays.clone(), taken.first_batch, shared.sizes.samples, targets);
+        let fresh = memory[reused..].to_vec();
+        let window = Window::new(plan, opened.arrays.clone(), taken.first_batch, shared.sizes.samples, targets, fresh);
         let mut samples = std::mem::take(&mut taken.samples).into_iter();
         let slots: Vec<Slot> = memory
             .into_iter()

@@ -23,6 +23,8 @@ pub(super) struct Window {
     pub batches: Vec<Target>,
     /// Bytes that the plan takes from the budget.
     pub plan_bytes: u64,
+    fresh: Vec<Arc<Memory>>,
+    fresh_cursor: AtomicUsize,
     cursor: AtomicUsize,
     unfinished: AtomicUsize,
 }
@@ -47,11 +49,34 @@ impl Target {
 }
 
 impl Window {
-    /// A window none of whose chunks is claimed.
-    pub fn new(plan: Plan, arrays: Vec<Arc<Array>>, first_batch: u64, samples: usize, batches: Vec<Target>) -> Window {
+    /// A window none of whose chunks is claimed; `fresh` is the memory among its batches' that is new.
+    pub fn new(
+        plan: Plan,
+        arrays: Vec<Arc<Array>>,
+        first_batch: u64,
+        samples: usize,
+        batches: Vec<Target>,
+        fresh: Vec<Arc<Memory>>,
+    ) -> Window {
         let plan_bytes = plan_bytes(&plan);
         let unfinished = AtomicUsize::new(plan.chunks.len());
-        Window { plan, arrays, first_batch, samples, batches, plan_bytes, cursor: AtomicUsize::new(0), unfinished }
+        Window {
+            plan,
+            arrays,
+            first_batch,
+            samples,
+            batches,
+            plan_bytes,
+            fresh,
+            fresh_cursor: AtomicUsize::new(0),
+            cursor: AtomicUsize::new(0),
+            unfinished,
+        }
+    }
+
+    /// New memory that no thread has populated yet.
+    pub fn claim_fresh(&self) -> Option<&Memory> {
+        self.fresh.get(self.fresh_cursor.fetch_add(1, Ordering::Relaxed)).map(|memory| &**memory)
     }
 
     /// The next unclaimed chunk.

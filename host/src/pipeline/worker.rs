@@ -22,6 +22,9 @@ use std::time::Instant;
 pub(super) fn run(shared: &Shared, index: usize) {
     let mut worker = Worker::new(shared);
     while let Some(window) = next_window(shared, index, &mut worker) {
+        while let Some(memory) = window.claim_fresh() {
+            memory.populate();
+        }
         while !shared.closed.load(Ordering::Relaxed) && index < shared.concurrency() {
             let Some(chunk) = window.claim() else { break };
             worker.chunk_or_error(&window, chunk);

@@ -139,10 +139,10 @@ impl Chain {
     }
 
     /// The sharding codec, if inner chunks lie in the object as they are: nothing before or after it.
-    pub(super) fn into_readable_shard(self) -> Result<ShardCodec, Chain> {
-        match self {
-            Chain { layout: Layout::Shard(shard), permutation: None, steps, .. } if steps.is_empty() => Ok(*shard),
-            other => Err(other),
+    pub(super) fn into_readable_shard(self) -> Option<ShardCodec> {
+        match self.layout {
+            Layout::Shard(shard) if self.steps.is_empty() && self.permutation.is_none() => Some(*shard),
+            _ => None,
         }
     }
 
@@ -162,7 +162,7 @@ impl Chain {
     /// Decodes a chunk: native byte order, C order, every element. A chunk stored as it is comes back as the part of
     /// `src` that holds it.
     pub(super) fn decode<'a>(&self, src: &'a [u8], buffers: &'a mut Buffers) -> Result<&'a [u8], Refusal> {
-        let mut work = Work::new(src, self.writes(src.len()), buffers);
+        let mut work = Work::new(src, buffers);
         self.decode_steps(src.len(), &mut work)?;
         self.decode_layout(&mut work)?;
         if let Some(permutation) = &self.permutation {
@@ -177,15 +177,6 @@ impl Chain {
             }
         }
         Ok(work.finish())
-    }
-
-    /// How often decoding moves bytes from one buffer to the next.
-    fn writes(&self, encoded: usize) -> usize {
-        let steps = self.steps.iter().filter(|step| matches!(step, Step::Bounded { .. })).count();
-        let shard = usize::from(matches!(self.layout, Layout::Shard(_)));
-        let copy = usize::from(steps == 0 && self.swaps());
-        let permute = usize::from(self.permutation.is_some() && self.permutes_apart(encoded));
-        steps + shard + copy + permute
     }
 
     /// Whether the elements' bytes are turned around.
@@ -262,9 +253,8 @@ impl Step {
 }
 
 fn refusal(name: &str, exact: Option<usize>, room: usize, failure: &Failure) -> Refusal {
-    let status = if matches!(failure, Failure::Unsupported(_)) { Status::Unsupported } else { Status::Decode };
     let expected = if exact.is_some() { "expected" } else { "expected at most" };
-    Refusal::new(status, format!("{name}: {expected} {room} decoded bytes, but {failure}"))
+    Refusal::decode(format!("{name}: {expected} {room} decoded bytes, but {failure}"))
 }
 
 /// Turns each element of `width` bytes around.

@@ -10,8 +10,8 @@ use zarrs_metadata_ext::codec::sharding::{ShardingCodecConfigurationV1, Sharding
 
 /// Marks a missing inner chunk.
 const MISSING: u64 = u64::MAX;
-/// The largest index that is read: 4 Mi inner chunks a shard.
-const MAX_INDEX_BYTES: usize = 64 << 20;
+/// The largest index that is read: 1 Mi inner chunks a shard, with their checksum.
+const MAX_INDEX_BYTES: usize = (16 << 20) + 4;
 
 /// The sharding codec for one shape of shards.
 pub(super) struct ShardCodec {

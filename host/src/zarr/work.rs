@@ -1,6 +1,4 @@
 //! A worker's buffers, and one chunk's way through them: from the encoded bytes to one buffer, to the other, and back.
-//!
-//! The last write always lands in the same buffer, so that the other one stays as small as what lies between two codecs.
 
 use super::chain::Refusal;
 use crate::Status;
@@ -29,13 +27,12 @@ pub(super) struct Work<'a> {
     place: Place,
     /// Bytes at the place.
     len: usize,
-    writes_left: usize,
 }
 
 impl<'a> Work<'a> {
-    /// Starts with the encoded bytes; there will be `writes` calls of [`Work::write`].
-    pub(super) fn new(source: &'a [u8], writes: usize, buffers: &'a mut Buffers) -> Work<'a> {
-        Work { source, buffers, place: Place::Source, len: source.len(), writes_left: writes }
+    /// Starts with the encoded bytes.
+    pub(super) fn new(source: &'a [u8], buffers: &'a mut Buffers) -> Work<'a> {
+        Work { source, buffers, place: Place::Source, len: source.len() }
     }
 
     /// The bytes as they are now.
@@ -64,15 +61,11 @@ impl<'a> Work<'a> {
         room: usize,
         make: impl FnOnce(&[u8], &mut [u8], &mut Buffers) -> Result<usize, Refusal>,
     ) -> Result<usize, Refusal> {
-        let target = if self.writes_left % 2 == 1 { Place::Front } else { Place::Back };
-        self.writes_left = self.writes_left.saturating_sub(1);
         let Buffers { front, back, inner } = &mut *self.buffers;
-        let (from, to): (&[u8], _) = match (self.place, target) {
-            (Place::Source, Place::Front) => (self.source, front),
-            (Place::Source, _) => (self.source, back),
-            (Place::Back, Place::Front) => (back, front),
-            (Place::Front, Place::Back) => (front, back),
-            _ => return Err(Refusal::new(Status::Internal, "one write more than was planned")),
+        let (from, to, target): (&[u8], _, _) = match self.place {
+            Place::Source => (self.source, front, Place::Front),
+            Place::Back => (back, front, Place::Front),
+            Place::Front => (front, back, Place::Back),
         };
         reserve(to, room)?;
         let found = make(&from[..self.len], &mut to[..room], inner.get_or_insert_default())?;

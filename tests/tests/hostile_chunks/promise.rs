@@ -76,6 +76,59 @@ fn blosc_with_the_largest_blocks_that_it_chooses() {
     });
 }
 
+/// A blosc container of one block in one stream.
+fn one_block(flags: u8, typesize: u8, nbytes: usize, stream: &[u8]) -> Vec<u8> {
+    let mut container = vec![2, 1, flags, typesize];
+    for field in [nbytes, nbytes, 16 + 8 + stream.len(), 20, stream.len()] {
+        container.extend((field as u32).to_le_bytes());
+    }
+    container.extend(stream);
+    container
+}
+
+#[test]
+fn blosc_in_one_block() {
+    in_child("promise::blosc_in_one_block", || {
+        // 8 MiB in one block, larger than blosc makes: unshuffled where it is.
+        let right = matrix();
+        let n = right.len();
+        let shuffled: Vec<u8> = (0..n).map(|i| right[i % (n / 8) * 8 + i / (n / 8)]).collect();
+        let mut bits = vec![0_u8; n];
+        for element in 0..n / 2 {
+            for bit in 0..16 {
+                let set = right[2 * element + bit / 8] >> (bit % 8) & 1;
+                bits[bit * (n / 16) + element / 8] |= set << (element % 8);
+            }
+        }
+        let zstd = one_block(0x91, 8, n, &zstd(&shuffled));
+        assert_kept("zstd, shuffled", &OneChunk::new(n as u64, &[BYTES, BLOSC], &zstd), &[0], &right);
+        let lz4 = one_block(0x34, 2, n, &lz4_flex::block::compress(&bits));
+        assert_kept("lz4, bits shuffled", &OneChunk::new(n as u64, &[BYTES, BLOSC], &lz4), &[0], &right);
+        let stream = snap::raw::Encoder::new().compress_vec(&right).expect("compressed");
+        let snappy = one_block(0x50, 1, n, &stream);
+        assert_kept("snappy", &OneChunk::new(n as u64, &[BYTES, BLOSC], &snappy), &[0], &right);
+    });
+}
+
+#[test]
+fn no_thread_is_started() {
+    in_child("promise::no_thread_is_started", || {
+        let threads = || std::fs::read_dir("/proc/self/task").expect("a process's threads").count();
+        let before = threads();
+        let stores = super::support::store("");
+        for store in std::fs::read_dir(stores).expect("the fixtures") {
+            let Ok(array) = super::support::open(&store.expect("an entry").path()) else { continue };
+            let origin = vec![0; array.metadata().rank()];
+            if array.metadata().source.is_some()
+                && let Some(encoded) = array.fetch(&origin, u64::MAX, Vec::new(), &mut 0).expect("read")
+            {
+                array.decode(&encoded, &mut Scratch::default()).expect("decodes");
+            }
+        }
+        assert_eq!(threads(), before);
+    });
+}
+
 #[test]
 fn permuted_axes() {
     in_child("promise::permuted_axes", || {

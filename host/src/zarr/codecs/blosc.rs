@@ -1,16 +1,17 @@
 //! blosc 1: the container in Rust, so that every size and offset of it is checked before use.
 //!
-//! Blocks are decoded one by one: without a shuffle straight into the destination, else into scratch, from where they
-//! are unshuffled. Scratch is the part of the destination that later blocks will fill; only the last blocks need memory
-//! of their own, at most 1 MiB (blosc itself never chooses larger blocks; a larger shuffled one at the end is refused).
+//! Blocks are decoded one by one: without a shuffle straight into the destination, else into scratch memory, from where
+//! they are unshuffled. Small blocks have 256 KiB for that, larger ones the part of the destination that later blocks will
+//! fill; a large block without enough of it behind is unshuffled where it is.
 
 use super::{Failure, blosclz, shuffle, zlib, zstd};
+use crate::zarr::permute;
 use zarrs_metadata_ext::codec::blosc::BloscCodecConfiguration;
 
 super::register!(Blosc, BloscCodecConfiguration, v3: "blosc", v2: "blosc");
 
 /// The largest scratch buffer of our own.
-const MAX_SCRATCH: usize = 1 << 20;
+const MAX_SCRATCH: usize = permute::SCRATCH;
 const HEADER: usize = 16;
 const FORMAT_VERSION: u8 = 2;
 const MAX_SPLITS: usize = 16;
@@ -67,26 +68,39 @@ pub(crate) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, Failure> {
             header.decode_block(src, start, decompress, done)?;
             continue;
         }
-        let scratch = if later.len() >= len { &mut later[..len] } else { own_scratch(&mut own, len)? };
+        let scratch = if len <= MAX_SCRATCH {
+            own.resize(own.len().max(len), 0);
+            &mut own[..len]
+        } else if later.len() >= len {
+            &mut later[..len]
+        } else {
+            header.decode_block(src, start, decompress, done)?;
+            own.resize(MAX_SCRATCH, 0);
+            header.filter(len).undo_in_place(header.typesize, done, &mut own);
+            continue;
+        };
         header.decode_block(src, start, decompress, scratch)?;
-        match header.filter(len) {
-            Filter::Bytes => shuffle::unshuffle(header.typesize, scratch, done),
-            Filter::Bits => shuffle::bitunshuffle(header.typesize, scratch, done),
-            Filter::None => {}
-        }
+        header.filter(len).undo(header.typesize, scratch, done);
     }
     Ok(header.nbytes)
 }
 
-fn own_scratch(own: &mut Vec<u8>, len: usize) -> Result<&mut [u8], Failure> {
-    if len > MAX_SCRATCH {
-        let what = format!("blosc's last block of {len} bytes is shuffled and longer than {MAX_SCRATCH}");
-        return Err(Failure::Unsupported(what));
+impl Filter {
+    fn undo(self, typesize: usize, from: &[u8], to: &mut [u8]) {
+        match self {
+            Filter::Bytes => shuffle::unshuffle(typesize, from, to),
+            Filter::Bits => shuffle::bitunshuffle(typesize, from, to),
+            Filter::None => to.copy_from_slice(from),
+        }
     }
-    if own.len() < len {
-        own.resize(len, 0);
+
+    fn undo_in_place(self, typesize: usize, block: &mut [u8], scratch: &mut [u8]) {
+        match self {
+            Filter::Bytes => shuffle::unshuffle_in_place(typesize, block, scratch),
+            Filter::Bits => shuffle::bitunshuffle_in_place(typesize, block, scratch),
+            Filter::None => {}
+        }
     }
-    Ok(&mut own[..len])
 }
 
 impl Header {
@@ -136,7 +150,7 @@ impl Header {
         block: &mut [u8],
     ) -> Result<(), Failure> {
         let splits = self.splits(block.len());
-        if block.len() % splits != 0 {
+        if !block.len().is_multiple_of(splits) {
             let what = format!("blosc splits {} bytes into {splits} streams", block.len());
             return Err(Failure::Corrupt(what));
         }

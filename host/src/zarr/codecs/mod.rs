@@ -30,8 +30,6 @@ pub(super) enum Failure {
     Truncated,
     /// It is no such stream, or damaged.
     Corrupt(String),
-    /// It needs more scratch memory than a decoder may take.
-    Unsupported(String),
 }
 
 impl Failure {
@@ -47,7 +45,7 @@ impl fmt::Display for Failure {
             Failure::TooLong { claimed: Some(bytes) } => write!(f, "the stream claims {bytes} bytes"),
             Failure::TooLong { claimed: None } => f.write_str("the stream goes on beyond that"),
             Failure::Truncated => f.write_str("the stream ends early"),
-            Failure::Corrupt(what) | Failure::Unsupported(what) => f.write_str(what),
+            Failure::Corrupt(what) => f.write_str(what),
         }
     }
 }

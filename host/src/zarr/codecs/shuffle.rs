@@ -1,5 +1,7 @@
 //! blosc's shuffles, undone: byte planes or bit planes of a block -> its elements. Bytes beyond the last whole element
-//! stay where they are.
+//! stay where they are. In place, the planes are the rows of a matrix to be transposed.
+
+use crate::zarr::permute::Matrix;
 
 /// Byte planes to elements of `typesize` bytes.
 pub(super) fn unshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
@@ -34,10 +36,35 @@ fn unshuffle_any(typesize: usize, src: &[u8], dst: &mut [u8]) {
     dst[count * typesize..].copy_from_slice(tail);
 }
 
+/// As [`unshuffle`], where the block is; `scratch` is some memory to make it fast.
+pub(super) fn unshuffle_in_place(typesize: usize, block: &mut [u8], scratch: &mut [u8]) {
+    let count = block.len() / typesize;
+    if count > 0 {
+        let planes = Matrix { rows: typesize, columns: count, item: 1 };
+        planes.transpose(&mut block[..count * typesize], scratch);
+    }
+}
+
+/// As [`bitunshuffle`], where the block is; `scratch` holds at least the bytes of 8 elements.
+pub(super) fn bitunshuffle_in_place(typesize: usize, block: &mut [u8], scratch: &mut [u8]) {
+    let count = block.len() / typesize;
+    if !count.is_multiple_of(8) || count == 0 {
+        return;
+    }
+    let planes = Matrix { rows: 8 * typesize, columns: count / 8, item: 1 };
+    planes.transpose(&mut block[..count * typesize], scratch);
+    // Now the bit planes of 8 elements lie together.
+    let group = 8 * typesize;
+    for elements in block.chunks_exact_mut(group) {
+        scratch[..group].copy_from_slice(elements);
+        bitunshuffle(typesize, &scratch[..group], elements);
+    }
+}
+
 /// Bit planes to elements of `typesize` bytes. Blocks whose element count is no multiple of 8 are stored as they are.
 pub(super) fn bitunshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     let count = src.len() / typesize;
-    if count % 8 != 0 {
+    if !count.is_multiple_of(8) {
         dst.copy_from_slice(src);
         return;
     }
@@ -96,4 +123,28 @@ fn transpose_bits(mut x: u64) -> u64 {
     swap(14, 0x0000_CCCC_0000_CCCC);
     swap(28, 0x0000_0000_F0F0_F0F0);
     x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_place_is_as_apart() {
+        for typesize in [1, 2, 3, 4, 7, 8, 16, 255] {
+            for len in [0, 1, 7, 8 * typesize, 64 * typesize, 64 * typesize + 5, 1000, 8 * 1013 * typesize] {
+                let block: Vec<u8> = (0..len).map(|i| (i * 31 + i / 256) as u8).collect();
+                let mut apart = vec![0; len];
+                let mut scratch = vec![0; 4096];
+                unshuffle(typesize, &block, &mut apart);
+                let mut in_place = block.clone();
+                unshuffle_in_place(typesize, &mut in_place, &mut scratch);
+                assert_eq!(in_place, apart, "bytes, {len} of {typesize}");
+                bitunshuffle(typesize, &block, &mut apart);
+                let mut in_place = block.clone();
+                bitunshuffle_in_place(typesize, &mut in_place, &mut scratch);
+                assert_eq!(in_place, apart, "bits, {len} of {typesize}");
+            }
+        }
+    }
 }
