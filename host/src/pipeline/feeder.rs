@@ -27,7 +27,7 @@ pub(super) fn run(shared: &Shared) {
                     break;
                 }
                 locked.samples.push_back(sample);
-                if locked.samples.len() % shared.sizes.samples == 0 {
+                if locked.samples.len().is_multiple_of(shared.sizes.samples) {
                     shared.plan.notify_all();
                 }
                 state = Some(locked);

@@ -19,10 +19,10 @@ pub struct Store {
 impl Store {
     /// All chunks written.
     pub fn new(shape: &[u64], chunk: &[u64]) -> Store {
-        Store::of_type(shape, chunk, "uint16", FILL.into())
+        Store::of_type(shape, chunk, "uint16", FILL.into()).write_chunks(chunk)
     }
 
-    /// The same bytes under another type's name.
+    /// Metadata alone: every chunk is missing.
     pub fn of_type(shape: &[u64], chunk: &[u64], data_type: &str, fill_value: serde_json::Value) -> Store {
         let store = Store { folder: tempfile::tempdir().unwrap(), shape: shape.to_vec() };
         let document = serde_json::json!({
@@ -37,7 +37,12 @@ impl Store {
             "attributes": {},
         });
         std::fs::write(store.folder.path().join("zarr.json"), document.to_string()).unwrap();
-        let grid: Vec<u64> = shape.iter().zip(chunk).map(|(s, c)| s.div_ceil(*c)).collect();
+        store
+    }
+
+    fn write_chunks(self, chunk: &[u64]) -> Store {
+        let store = self;
+        let grid: Vec<u64> = store.shape.iter().zip(chunk).map(|(s, c)| s.div_ceil(*c)).collect();
         for coords in boxes(&grid.iter().map(|&count| (0, count)).collect::<Vec<_>>()) {
             let bounds: Vec<_> = coords.iter().zip(chunk).map(|(&i, &c)| (i * c, (i + 1) * c)).collect();
             let bytes: Vec<u8> = boxes(&bounds).iter().flat_map(|at| value(at).to_le_bytes()).collect();
