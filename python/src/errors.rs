@@ -14,7 +14,8 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         let message = message_with_causes(error);
         let exception = make.call1((error.status() as u8, error.what(), message, error.is_starved()))?;
         if let Some(cause) = python_cause(error) {
-            exception.setattr("__cause__", cause.value(py))?;
+            // Not `value`: that would leave the traceback behind on Python 3.11.
+            exception.setattr("__cause__", cause.clone_ref(py).into_value(py))?;
         }
         Ok(PyErr::from_value(exception))
     };

@@ -61,6 +61,103 @@ pub struct Pipeline {
 }
 
 #[pymethods]
+impl Pipeline {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        output: SpecArgument,
+        executor: ExecutorArgument,
+        limits: PlanLimitsArgument,
+        queues: QueueLimitsArgument,
+        drop_last: bool,
+        pop_timeout_s: Option<f64>,
+    ) -> PyResult<Pipeline> {
+        let config = PipelineConfig {
+            output: BatchSpec { samples: output.samples, shape: output.shape, dtype: dtype_of(py, output.dtype)? },
+            executor: CpuExecutor {
+                engine: engine_of(py, &executor.engine)?,
+                limits: CpuLimits {
+                    max_memory_bytes: executor.limits.max_memory_bytes,
+                    workers: executor.limits.workers,
+                    output_buffers: executor.limits.output_buffers,
+                },
+            },
+            planner: PlanLimits {
+                memory_bytes: limits.memory_bytes,
+                deadline: seconds(py, "deadline_s", limits.deadline_s)?,
+                max_chunks: limits.max_chunks,
+            },
+            queues: QueueLimits { lookahead_samples: queues.lookahead_samples },
+            drop_last,
+            pop_timeout: pop_timeout_s.map(|s| seconds(py, "pop_timeout_s", s)).transpose()?,
+        };
+        logging::deliver(py)?;
+        let host = py.detach(|| damacy::Pipeline::new(config));
+        logging::deliver(py)?;
+        let host = ManuallyDrop::new(host.map_err(|error| to_python(py, &error))?);
+        Ok(Pipeline { host })
+    }
+
+    fn push(&self, py: Python<'_>, samples: Py<PyAny>, at_a_time: usize) -> PyResult<()> {
+        let samples = Box::new(PySamples::new(samples, at_a_time.max(1)));
+        py.detach(|| self.host.push(samples)).map_err(|error| to_python(py, &error))
+    }
+
+    fn pop(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<BatchParts> {
+        let batch = wait(py, timeout, |timeout, check| self.host.pop_checked(timeout, check))?;
+        parts(py, &batch)
+    }
+
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<BatchParts>> {
+        let batch = wait(py, timeout, |timeout, check| self.host.next_batch_checked(timeout, check))?;
+        batch.map(|batch| parts(py, &batch)).transpose()
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = py.detach(|| self.host.stats());
+        let figures = PyDict::new(py);
+        for (name, count) in [
+            ("batches", stats.batches),
+            ("samples", stats.samples),
+            ("dropped_samples", stats.dropped_samples),
+            ("windows", stats.windows),
+            ("chunks_decoded", stats.chunks_decoded),
+            ("decodes_avoided", stats.decodes_avoided),
+            ("chunks_missing", stats.chunks_missing),
+            ("read_bytes", stats.read_bytes),
+            ("index_bytes", stats.index_bytes),
+            ("decoded_bytes", stats.decoded_bytes),
+            ("needed_bytes", stats.needed_bytes),
+            ("output_bytes", stats.output_bytes),
+            ("buffers", stats.buffers),
+            ("buffers_held", stats.buffers_held),
+            ("memory_bytes", stats.memory_bytes),
+            ("peak_memory_bytes", stats.peak_memory_bytes),
+        ] {
+            figures.set_item(name, count)?;
+        }
+        for (name, time) in [
+            ("plan_time", stats.plan_time),
+            ("read_time", stats.read_time),
+            ("decode_time", stats.decode_time),
+            ("convert_time", stats.convert_time),
+            ("wait_time", stats.wait_time),
+        ] {
+            figures.set_item(name, time.as_secs_f64())?;
+        }
+        Ok(figures)
+    }
+
+    fn reset_stats(&self, py: Python<'_>) {
+        py.detach(|| self.host.reset_stats());
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.host.close());
+        logging::deliver(py)
+    }
+}
+
 impl Drop for Pipeline {
     fn drop(&mut self) {
         // SAFETY: taken once, here, and not used afterwards.

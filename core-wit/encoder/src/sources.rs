@@ -1,6 +1,6 @@
 //! One hash over everything in the tree that decides what the component does.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -50,10 +50,18 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
+/// The lines of `[profile.component]` and its subsections, without comments.
 fn profile(manifest: &str) -> Result<String> {
-    let (_, rest) = manifest.split_once("[profile.component]").context("Cargo.toml has no [profile.component]")?;
-    let lines = rest.lines().map(str::trim).take_while(|line| !line.starts_with('['));
-    Ok(lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .fold(String::new(), |all, line| all + line + "\n"))
+    let mut inside = false;
+    let mut lines = String::new();
+    for line in manifest.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if line.starts_with('[') {
+            inside = line.starts_with("[profile.component");
+        }
+        if inside {
+            lines += &format!("{line}\n");
+        }
+    }
+    ensure!(!lines.is_empty(), "Cargo.toml has no [profile.component]");
+    Ok(lines)
 }

@@ -180,7 +180,7 @@ fn instance_of(runtime: Arc<Runtime>, limits: GuestLimits) -> Result<Live, (wasm
     }
 }
 
-fn trapped(what: &str, limits: GuestLimits, limiter: &Limiter, trap: &wasmtime::Error) -> Error {
+pub(super) fn trapped(what: &str, limits: GuestLimits, limiter: &Limiter, trap: &wasmtime::Error) -> Error {
     if let Some(needed) = limiter.refused() {
         return over_memory(what, limits, needed);
     }

@@ -11,6 +11,8 @@ mod limiter;
 mod map;
 mod process;
 mod runtime;
+#[cfg(test)]
+mod tests;
 
 pub use guest::Guest;
 

@@ -139,10 +139,10 @@ impl Chain {
     }
 
     /// The sharding codec, if inner chunks lie in the object as they are: nothing before or after it.
-    pub(super) fn into_readable_shard(self) -> Result<ShardCodec, Chain> {
-        match self {
-            Chain { layout: Layout::Shard(shard), permutation: None, steps, .. } if steps.is_empty() => Ok(*shard),
-            other => Err(other),
+    pub(super) fn into_readable_shard(self) -> Option<ShardCodec> {
+        match self.layout {
+            Layout::Shard(shard) if self.steps.is_empty() && self.permutation.is_none() => Some(*shard),
+            _ => None,
         }
     }
 

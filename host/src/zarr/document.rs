@@ -39,7 +39,7 @@ impl Decoder {
         };
         let mut shards = Vec::new();
         for _ in 1..metadata.levels.len() {
-            let shard = chain.into_readable_shard().map_err(|_| disagreement(metadata))?;
+            let shard = chain.into_readable_shard().ok_or_else(|| disagreement(metadata))?;
             let (index, inner) = shard.into_inner();
             shards.push(index);
             chain = inner;

@@ -129,7 +129,8 @@ fn the_last_element_of_1001() {
 
 #[test]
 fn a_shard_that_vanishes_shrinks_or_changes_is_never_a_fill() {
-    let change: [(&str, fn(&Path)); 3] = [
+    type Change = fn(&Path);
+    let change: [(&str, Change); 3] = [
         ("removed", |file| fs::remove_file(file).expect("removed")),
         ("truncated", |file| fs::File::options().write(true).open(file).expect("opened").set_len(9).expect("cut")),
         ("emptied", |file| fs::write(file, "").expect("written")),

@@ -76,18 +76,21 @@ def _view(array: Any) -> np.ndarray[Any, Any]:
     """The array as NumPy sees it, without a copy where it can be had."""
     if isinstance(array, np.ndarray):
         return np.asarray(array)
-    if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
+    if not hasattr(array, "__dlpack__"):
+        return _view_otherwise(array, None)
+    try:
         device = array.__dlpack_device__()
-        if device[0] not in _HOST_DEVICES:
-            raise InvalidArgument(
-                f"the array is on DLPack device {tuple(device)}; accepted are CPU arrays: copy it to the CPU first",
-                "convert",
-            )
-        try:
-            return np.from_dlpack(array)
-        except Exception as error:
-            return _view_otherwise(array, error)
-    return _view_otherwise(array, None)
+    except Exception as error:
+        return _view_otherwise(array, error)
+    if device[0] not in _HOST_DEVICES:
+        raise InvalidArgument(
+            f"the array is on DLPack device {tuple(device)}; accepted are CPU arrays: copy it to the CPU first",
+            "convert",
+        )
+    try:
+        return np.from_dlpack(array)
+    except Exception as error:
+        return _view_otherwise(array, error)
 
 
 def _view_otherwise(array: Any, reason: Exception | None) -> np.ndarray[Any, Any]:

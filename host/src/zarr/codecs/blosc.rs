@@ -150,7 +150,7 @@ impl Header {
         block: &mut [u8],
     ) -> Result<(), Failure> {
         let splits = self.splits(block.len());
-        if block.len() % splits != 0 {
+        if !block.len().is_multiple_of(splits) {
             let what = format!("blosc splits {} bytes into {splits} streams", block.len());
             return Err(Failure::Corrupt(what));
         }

@@ -48,7 +48,7 @@ pub(super) fn unshuffle_in_place(typesize: usize, block: &mut [u8], scratch: &mu
 /// As [`bitunshuffle`], where the block is; `scratch` holds at least the bytes of 8 elements.
 pub(super) fn bitunshuffle_in_place(typesize: usize, block: &mut [u8], scratch: &mut [u8]) {
     let count = block.len() / typesize;
-    if count % 8 != 0 || count == 0 {
+    if !count.is_multiple_of(8) || count == 0 {
         return;
     }
     let planes = Matrix { rows: 8 * typesize, columns: count / 8, item: 1 };
@@ -64,7 +64,7 @@ pub(super) fn bitunshuffle_in_place(typesize: usize, block: &mut [u8], scratch: 
 /// Bit planes to elements of `typesize` bytes. Blocks whose element count is no multiple of 8 are stored as they are.
 pub(super) fn bitunshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     let count = src.len() / typesize;
-    if count % 8 != 0 {
+    if !count.is_multiple_of(8) {
         dst.copy_from_slice(src);
         return;
     }

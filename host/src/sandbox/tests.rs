@@ -1,0 +1,98 @@
+//! What only the inside can test: interfaces that the host itself does not call, and traps.
+
+use super::guest::trapped;
+use super::limiter::Limiter;
+use super::runtime::{Allocator, Runtime};
+use super::{GuestLimits, Sandbox, clock};
+use crate::{Dtype, SourceType, Status};
+use damacy_core::metadata::{ArrayMetadata, KeyEncoding, ZarrFormat};
+use std::time::Duration;
+use wasmtime::{Error, Store, Trap};
+
+fn instance(runtime: &Runtime) -> (Store<Limiter>, super::bindings::Core) {
+    let mut store = Store::new(runtime.pre.engine(), Limiter::new(1 << 30));
+    store.set_epoch_deadline(clock::ticks(Duration::from_secs(10)));
+    let core = runtime.pre.instantiate(&mut store).expect("an instance");
+    (store, core)
+}
+
+#[test]
+fn the_tables_of_types_are_ours() {
+    let sandbox = Sandbox::shared().expect("a sandbox");
+    let (mut store, core) = instance(&sandbox.main);
+    let dtypes = core.damacy_core_dtypes();
+
+    let outputs = dtypes.call_outputs(&mut store).expect("no trap");
+    assert_eq!(outputs.len(), Dtype::ALL.len());
+    for (value, (info, dtype)) in outputs.iter().zip(Dtype::ALL).enumerate() {
+        assert_eq!(Dtype::from(info.dtype), dtype);
+        assert_eq!((info.dtype as usize, dtype as usize), (value, value));
+        assert_eq!((&*info.short_name, &*info.full_name), (dtype.short_name(), dtype.full_name()));
+        assert_eq!(info.width as usize, dtype.width());
+        assert_eq!((info.dlpack_code, info.dlpack_bits), (dtype.dlpack().code, dtype.dlpack().bits));
+        for name in [dtype.short_name().to_uppercase(), dtype.full_name().into()] {
+            assert_eq!(dtypes.call_parse(&mut store, &name).expect("no trap").map(Dtype::from), Some(dtype));
+        }
+    }
+    assert!(dtypes.call_parse(&mut store, "float64").expect("no trap").is_none());
+
+    let sources = dtypes.call_sources(&mut store).expect("no trap");
+    assert_eq!(sources.len(), SourceType::ALL.len());
+    for (info, source) in sources.iter().zip(SourceType::ALL) {
+        assert_eq!(SourceType::from(info.source), source);
+        assert_eq!((&*info.short_name, &*info.full_name), (source.short_name(), source.full_name()));
+        assert_eq!(info.width as usize, source.width());
+        let parsed = dtypes.call_parse_source(&mut store, source.full_name()).expect("no trap");
+        assert_eq!(parsed.map(SourceType::from), Some(source));
+    }
+    assert!(dtypes.call_parse_source(&mut store, "bool").expect("no trap").is_none());
+}
+
+#[test]
+fn object_keys_are_the_native_ones() {
+    let sandbox = Sandbox::shared().expect("a sandbox");
+    let (mut store, core) = instance(&sandbox.main);
+    for (key_encoding, key) in [
+        (KeyEncoding::Default { separator: '/' }, "c/3/4"),
+        (KeyEncoding::Default { separator: '.' }, "c.3.4"),
+        (KeyEncoding::V2 { separator: '.' }, "3.4"),
+    ] {
+        let array = ArrayMetadata {
+            format: ZarrFormat::V3,
+            shape: vec![100, 100],
+            data_type: "uint8".into(),
+            source: Some(SourceType::U8),
+            byte_order: crate::ByteOrder::Little,
+            fortran_order: false,
+            levels: vec![vec![10, 10]],
+            key_encoding,
+            fill_value: vec![0],
+            codecs: vec!["bytes".into()],
+        };
+        let lists = super::map::ArrayLists::new(&array);
+        let param = super::map::array_param(&array, &lists);
+        let found = core.damacy_core_metadata().call_object_key(&mut store, param, &[3, 4]).expect("no trap");
+        assert_eq!(found, key);
+        assert_eq!(array.object_key(&[3, 4]), key);
+    }
+}
+
+#[test]
+fn every_allocator_makes_working_instances() {
+    for allocator in [Allocator::LargePool, Allocator::SmallPool, Allocator::OnDemand] {
+        let runtime = Runtime::with(allocator).expect("fits this machine");
+        let (mut store, core) = instance(&runtime);
+        let parsed = core.damacy_core_dtypes().call_parse(&mut store, "bf16").expect("no trap");
+        assert_eq!(parsed.map(Dtype::from), Some(Dtype::Bf16), "{allocator:?}");
+    }
+}
+
+#[test]
+fn a_trap_is_an_internal_error_that_names_the_call() {
+    let limits = GuestLimits::default();
+    let trap = Error::from(Trap::UnreachableCodeReached);
+    let error = trapped("planning", limits, &Limiter::new(limits.memory_bytes), &trap);
+    assert_eq!(error.status, Status::Internal);
+    assert!(error.message.starts_with("planning trapped in the sandbox"), "{error}");
+    assert!(error.message.contains("only this call failed"), "{error}");
+}
