@@ -25,10 +25,15 @@ pub(super) fn run(shared: &Shared, index: usize) {
         while let Some(memory) = window.claim_fresh() {
             memory.populate();
         }
-        while !shared.closed.load(Ordering::Relaxed) && index < shared.concurrency() {
-            let Some(chunk) = window.claim() else { break };
-            worker.chunk_or_error(&window, chunk);
-            if window.chunk_done() {
+        while index < shared.concurrency() {
+            let Some(chunks) = window.claim(shared.concurrency()) else { break };
+            for chunk in chunks.clone() {
+                if shared.closed.load(Ordering::Relaxed) {
+                    return;
+                }
+                worker.chunk_or_error(&window, chunk);
+            }
+            if window.chunks_done(chunks.len()) {
                 let mut state = shared.lock();
                 state.pool.plan_bytes = state.pool.plan_bytes.saturating_sub(window.plan_bytes);
                 shared.plan.notify_all();
