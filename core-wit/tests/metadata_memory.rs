@@ -57,8 +57,8 @@ fn skipped(value: &str, values_each: usize) -> String {
     format!("[{}]", vec![value; ((1 << 18) - 100) / values_each].join(","))
 }
 
-/// The promise of docs/metadata-parser.md.
-const PROMISED: usize = 12 << 20;
+/// What docs/metadata-parser.md promises beyond the document's size.
+const PROMISED: usize = 4 << 20;
 
 // One test: the counters belong to the whole process.
 #[test]
@@ -90,7 +90,7 @@ fn memory_stays_within_the_promise_whatever_the_document() {
             with("attributes", &format!("{{}},\"ours\":{{\"must_understand\":false,\"x\":{}}}", skipped("0", 1))),
         ),
         ("extensions", {
-            let members: Vec<String> = (0..50_000).map(|i| format!("\"e{i}\":{{\"must_understand\":false}}")).collect();
+            let members: Vec<String> = (0..15_000).map(|i| format!("\"e{i}\":{{\"must_understand\":false}}")).collect();
             with("attributes", &format!("{{}},{}", members.join(",")))
         }),
     ];
@@ -102,6 +102,6 @@ fn memory_stays_within_the_promise_whatever_the_document() {
             document.len(),
             peak as f64 / document.len() as f64
         );
-        assert!(peak <= PROMISED, "{name}: {peak} bytes for a document of {}", document.len());
+        assert!(peak <= document.len() + PROMISED, "{name}: {peak} bytes for a document of {}", document.len());
     }
 }

@@ -1,17 +1,14 @@
-"""The examples in the documentation run and print what they say."""
+"""The examples in the docstrings run and print what they say."""
 
 import doctest
 import importlib
 import pkgutil
-import re
-from pathlib import Path
 
 import damacy
 import numpy as np
 import pytest
 
 MODULES = ["damacy", *(f"damacy.{m.name}" for m in pkgutil.iter_modules(damacy.__path__) if m.name != "_native")]
-README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 @pytest.fixture
@@ -39,18 +36,3 @@ def test_every_public_name_is_documented():
             for member, value in vars(public).items():
                 if callable(value) and not member.startswith("_"):
                     assert value.__doc__, f"{name}.{member}"
-
-
-def test_readme_python_examples_run(write, tmp_path, monkeypatch):
-    if not README.exists():
-        pytest.skip("the README is not part of this tree")
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
-    blocks = [block for block in blocks if "damacy" in block]
-    if not blocks:
-        pytest.skip("the README has no Python example")
-    monkeypatch.chdir(tmp_path)
-    for block in blocks:
-        for path in re.findall(r"\"([\w./-]+\.zarr)\"", block):
-            if not (tmp_path / path).exists():
-                write(np.arange(96**3, dtype=np.uint16).reshape(96, 96, 96), name=path, chunks=(48, 48, 48))
-        exec(compile(block, str(README), "exec"), {"__name__": "__main__"})

@@ -65,6 +65,13 @@ def samples():
         yield damacy.Sample({path!r}, [(0, 1), (0, 5)])
         {step}
 
+def consume():
+    try:
+        for _ in pipeline:
+            pass
+    except damacy.ShutdownError:
+        pass
+
 pipeline = damacy.Pipeline(damacy.BatchSpec(2, (1, 5)))
 pipeline.push(samples())
 batch = pipeline.pop(timeout=30)
@@ -81,7 +88,7 @@ STEPS = {
 ENDS = {
     "open": "",
     "open with a view": "import numpy as np; view = np.asarray(batch)",
-    "blocked thread": "threading.Thread(target=lambda: [0 for _ in pipeline], daemon=True).start()",
+    "blocked thread": "threading.Thread(target=consume, daemon=True).start()",
     "cycle": "pipeline.__class__.cycle = [pipeline]; cycle = [batch]; cycle.append(cycle)",
 }
 

@@ -3,8 +3,9 @@
 //! Options that only steer compression are checked all the same, as strictly as the decoder checks them, so that a
 //! document which planning accepts does not fail when it is read.
 
-use super::json::{Node, quote};
-use super::named::Options;
+use super::json::{Members, Node, quote};
+use super::named::{Named, Options};
+use super::value::Value;
 use crate::error::Error;
 use crate::{ByteOrder, SourceType};
 
@@ -45,7 +46,7 @@ fn v3_options(name: &str) -> &'static [&'static str] {
 }
 
 /// A v3 codec for elements of `width` bytes in an array of `rank` axes.
-pub(super) fn v3<'a>(named: &super::named::Named<'a>, width: u64, rank: usize) -> Result<Stage<'a>, Error> {
+pub(super) fn v3<'a>(named: &Named<'a>, width: u64, rank: usize) -> Result<Stage<'a>, Error> {
     let name = named.name;
     if !is_known_v3(name) {
         return Err(named.node().unsupported(format!("unknown codec {}; this build reads {V3_NAMES}", quote(name))));
@@ -72,7 +73,9 @@ pub(super) fn v3<'a>(named: &super::named::Named<'a>, width: u64, rank: usize) -
             if let Some(shuffle) = options.get("shuffle") {
                 one_of(&shuffle, &["noshuffle", "shuffle", "bitshuffle"])?;
                 // A decoder takes the size from the chunk, so it may be left out, but 0 is nonsense.
-                let size = options.get("typesize").filter(|n| shuffle.value != "noshuffle" && !n.value.is_null());
+                let size = options
+                    .get("typesize")
+                    .filter(|n| shuffle.value.as_str() != Some("noshuffle") && !n.value.is_null());
                 size.map(|n| n.integer(1, u32::MAX.into())).transpose()?;
             }
             Ok(Stage::Compression)
@@ -82,11 +85,7 @@ pub(super) fn v3<'a>(named: &super::named::Named<'a>, width: u64, rank: usize) -
 }
 
 /// A v2 compressor, by its `id`.
-pub(super) fn v2<'a>(
-    id: &'a str,
-    map: &'a serde_json::Map<String, serde_json::Value>,
-    node: Node<'a>,
-) -> Result<(), Error> {
+pub(super) fn v2<'a>(id: &'a str, members: &'a Members<'a>, node: Node<'a>) -> Result<(), Error> {
     let known: &[&str] = match id {
         "zstd" => &["id", "level", "checksum"],
         "gzip" | "zlib" | "bz2" => &["id", "level"],
@@ -98,7 +97,7 @@ pub(super) fn v2<'a>(
             )));
         }
     };
-    let options = Options::new(id, Some(map), node, known)?;
+    let options = Options::new(id, Some(members), node, known)?;
     match id {
         "zstd" => zstd(&options)?,
         "blosc" => {
@@ -128,7 +127,7 @@ fn zstd<'a>(options: &Options) -> Result<Stage<'a>, Error> {
         }
     }
     if let Some(checksum) = options.get("checksum")
-        && !checksum.value.is_boolean()
+        && !matches!(checksum.value, Value::Bool(_))
     {
         return Err(checksum.expected("true or false"));
     }
@@ -165,7 +164,7 @@ fn permutation(node: &Node, rank: usize) -> Result<Vec<usize>, Error> {
     let mut seen = vec![false; rank];
     let mut order = Vec::with_capacity(rank);
     for element in node.elements()? {
-        let axis = element.value.as_u64().and_then(|a| usize::try_from(a).ok());
+        let axis = element.value.as_integer().and_then(|a| usize::try_from(a).ok());
         match axis.and_then(|a| seen.get_mut(a).map(|s| (a, s))) {
             Some((axis, seen)) if !*seen => {
                 *seen = true;

@@ -3,9 +3,9 @@
 
 use super::json::{Node, clip, quote};
 use super::named::{MustUnderstand, Named};
+use super::value::Value;
 use crate::error::Error;
 use crate::{ByteOrder, SourceType};
-use serde_json::Value;
 
 /// Data types that Zarr v3 or its registered extensions define and damacy does not convert from (`r<bits>` apart).
 const V3_OTHERS: [&str; 17] = [
@@ -79,7 +79,7 @@ fn is_word(text: &str) -> bool {
 /// Reads v2's `dtype`.
 pub(super) fn v2(node: Node) -> Result<DataType, Error> {
     let name = match node.value {
-        Value::String(name) => name.as_str(),
+        Value::String(name) => name.as_ref(),
         Value::Array(_) => return structured(node),
         _ => return Err(node.expected("a data type such as \"<u2\", or a list of fields")),
     };
@@ -145,7 +145,7 @@ fn structured(node: Node) -> Result<DataType, Error> {
     for field in node.elements()? {
         count += 1;
         let parts = field.array()?;
-        if !(2..=3).contains(&parts.len()) || !parts[0].is_string() {
+        if !(2..=3).contains(&parts.len()) || parts[0].as_str().is_none() {
             return Err(field.expected("a field: [name, data type] or [name, data type, shape]"));
         }
     }

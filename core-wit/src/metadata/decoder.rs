@@ -5,8 +5,7 @@
 //! the bytes from the store.
 
 use super::json::decode_at;
-use super::named::{MustUnderstand, Named};
-use super::{MetadataLimits, Node, ZarrFormat, codecs, read};
+use super::{MetadataLimits, ZarrFormat, codecs, read, v2, v3};
 use crate::Status;
 use crate::error::Error;
 use serde_json::{Map, Value};
@@ -18,9 +17,15 @@ use zarrs_metadata::ArrayMetadata as DecoderMetadata;
 /// # Errors
 /// As [`super::parse`]; `Dtype` for a data type without a conversion.
 pub fn decoder_document(format: ZarrFormat, bytes: &[u8], limits: &MetadataLimits) -> Result<DecoderMetadata, Error> {
-    let (metadata, mut fields) = read(format, bytes, limits)?;
+    let (metadata, members) = read(format, bytes, limits)?;
     if metadata.source.is_none() {
         return Err(Error::new(Status::Dtype, format!("data type {} has no conversion", metadata.data_type)));
+    }
+    let is_opaque = if format == ZarrFormat::V2 { v2::is_opaque } else { v3::is_opaque };
+    let refused = |e: serde_json::Error| decode_at("", format!("the decoder refuses the metadata: {e}"));
+    let mut fields = Map::new();
+    for (key, text) in members.into_iter().filter(|(key, _)| !is_opaque(key)) {
+        fields.insert(key.into_owned(), serde_json::from_str(text).map_err(refused)?);
     }
     fields.remove("storage_transformers");
     fields.remove("dimension_names");
@@ -30,7 +35,7 @@ pub fn decoder_document(format: ZarrFormat, bytes: &[u8], limits: &MetadataLimit
     if metadata.fortran_order && metadata.rank() <= 1 {
         fields.insert("order".into(), "C".into());
     }
-    convert(format, fields).map_err(|e| decode_at("", format!("the decoder refuses the metadata: {e}")))
+    convert(format, fields).map_err(refused)
 }
 
 fn convert(format: ZarrFormat, fields: Map<String, Value>) -> serde_json::Result<DecoderMetadata> {
@@ -44,9 +49,9 @@ fn convert(format: ZarrFormat, fields: Map<String, Value>) -> serde_json::Result
 /// Removes codecs that planning ignored, in shards too. As deep as shards nest, which the limit on depth bounds.
 fn drop_ignored(codecs: &mut Value) {
     let Value::Array(codecs) = codecs else { return };
-    codecs.retain(|value| {
-        Named::read(Node { value, path: String::new() })
-            .is_ok_and(|named| named.must_understand == MustUnderstand::Yes || codecs::is_known_v3(named.name))
+    codecs.retain(|codec| {
+        let name = codec.get("name").and_then(Value::as_str).unwrap_or_default();
+        codec.get("must_understand") != Some(&Value::Bool(false)) || codecs::is_known_v3(name)
     });
     for codec in codecs {
         if let Some(Value::Object(configuration)) = codec.get_mut("configuration") {

@@ -4,10 +4,10 @@
 //! then to the nearest value of the type.
 
 use super::json::Node;
+use super::value::Value;
 use crate::SourceType;
 use crate::error::Error;
 use half::f16;
-use serde_json::Value;
 
 /// The fill value of a v3 array, which must have one.
 pub(super) fn v3(source: SourceType, node: &Node) -> Result<Vec<u8>, Error> {
@@ -28,21 +28,19 @@ pub(super) fn v2(source: SourceType, node: &Node) -> Result<Vec<u8>, Error> {
 }
 
 fn element(source: SourceType, node: &Node) -> Result<Vec<u8>, Error> {
-    let bytes = match (source, node.value) {
-        (SourceType::F16 | SourceType::F32, Value::Number(n)) => n.as_f64().map(|x| match source {
-            SourceType::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
-            _ => (x as f32).to_le_bytes().to_vec(),
-        }),
-        (SourceType::F16 | SourceType::F32, Value::String(s)) => {
-            float_bits(source, s).map(|bits| bits.to_le_bytes()[..source.width()].to_vec())
+    let value = node.value;
+    let bytes = match (source, value) {
+        (SourceType::F16, Value::Number(_)) => value.as_f64().map(|x| f16::from_f64(x).to_le_bytes().to_vec()),
+        (SourceType::F32, Value::Number(_)) => value.as_f64().map(|x| (x as f32).to_le_bytes().to_vec()),
+        (SourceType::F16 | SourceType::F32, Value::String(text)) => {
+            float_bits(source, text).map(|bits| bits.to_le_bytes()[..source.width()].to_vec())
         }
         (SourceType::F16 | SourceType::F32, _) => None,
-        (_, Value::Number(n)) => {
-            let value = n.as_u64().map(i128::from).or_else(|| n.as_i64().map(i128::from));
+        _ => {
             let (min, max) = range(source);
-            value.filter(|v| (min..=max).contains(v)).map(|v| v.to_le_bytes()[..source.width()].to_vec())
+            let integer = value.as_integer().filter(|v| (min..=max).contains(v));
+            integer.map(|v| v.to_le_bytes()[..source.width()].to_vec())
         }
-        _ => None,
     };
     bytes.ok_or_else(|| {
         node.malformed(format!(

@@ -1,9 +1,10 @@
 //! Typed access to JSON values whose errors say where: a value and its path -> numbers, strings, lists, or `Decode`.
 
 use super::MetadataLimits;
+use super::value::{Skipped, Value};
 use crate::Status;
 use crate::error::Error;
-use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// Characters of a document that a message or a path step repeats.
 const CLIP: usize = 64;
@@ -47,23 +48,27 @@ pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
         Value::Bool(b) => b.to_string(),
-        Value::Number(n) => clip(&n.to_string()),
+        Value::Number(text) => clip(text),
         Value::String(s) => format!("the string {}", quote(s)),
         Value::Array(a) => format!("an array of {}", a.len()),
-        Value::Object(_) => "an object".into(),
+        Value::Object(_) | Value::Skipped(Skipped::Object | Skipped::IgnorableObject) => "an object".into(),
+        Value::Skipped(Skipped::Other) => "something else".into(),
     }
 }
+
+/// The members of an object.
+pub(super) type Members<'a> = [(Cow<'a, str>, Value<'a>)];
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
-    pub value: &'a Value,
+    pub value: &'a Value<'a>,
     pub path: String,
 }
 
 impl<'a> Node<'a> {
     /// A child by its step.
-    pub fn child(&self, step: &str, value: &'a Value) -> Node<'a> {
+    pub fn child(&self, step: &str, value: &'a Value<'a>) -> Node<'a> {
         let mut path = self.path.clone();
         push_step(&mut path, step);
         Node { value, path }
@@ -84,12 +89,18 @@ impl<'a> Node<'a> {
         self.malformed(format!("expected {wanted}, found {}", describe(self.value)))
     }
 
-    pub fn object(&self) -> Result<&'a Map<String, Value>, Error> {
-        self.value.as_object().ok_or_else(|| self.expected("an object"))
+    pub fn object(&self) -> Result<&'a Members<'a>, Error> {
+        match self.value {
+            Value::Object(members) => Ok(members),
+            _ => Err(self.expected("an object")),
+        }
     }
 
-    pub fn array(&self) -> Result<&'a Vec<Value>, Error> {
-        self.value.as_array().ok_or_else(|| self.expected("an array"))
+    pub fn array(&self) -> Result<&'a [Value<'a>], Error> {
+        match self.value {
+            Value::Array(items) => Ok(items),
+            _ => Err(self.expected("an array")),
+        }
     }
 
     pub fn str(&self) -> Result<&'a str, Error> {
@@ -104,11 +115,7 @@ impl<'a> Node<'a> {
 
     /// An integer in `min..=max`.
     pub fn integer(&self, min: i64, max: u64) -> Result<i128, Error> {
-        let number = match self.value {
-            Value::Number(n) => n.as_u64().map(i128::from).or_else(|| n.as_i64().map(i128::from)),
-            _ => None,
-        };
-        match number {
+        match self.value.as_integer() {
             Some(n) if n >= i128::from(min) && n <= i128::from(max) => Ok(n),
             _ => Err(self.expected(&format!("an integer from {min} to {max}"))),
         }

@@ -1,8 +1,7 @@
 //! Zarr array metadata: untrusted bytes of a `zarr.json` or `.zarray` -> what planning needs, or a typed error.
 //!
-//! Two steps. [`scan`] looks at the bytes without recursion and enforces every limit; only then does `serde_json` parse
-//! the members that matter, and [`v3`] or [`v2`] interprets them. `docs/metadata-parser.md` says why it is built so,
-//! what it costs, and how much memory a hostile document can take.
+//! [`scan`] reads the bytes without recursion and enforces every limit; [`v3`] or [`v2`] interprets the values.
+//! `docs/metadata-parser.md` says why it is built so, what it costs, and how much memory a hostile document can take.
 //!
 //! [`parse`] runs in the sandbox. [`decoder_document`] runs in the host and gives the decoder the same document without
 //! all that planning did not read.
@@ -10,21 +9,25 @@
 mod chain;
 mod codecs;
 mod data_type;
+#[cfg(feature = "decoder")]
 mod decoder;
 mod fill;
 mod json;
+mod lex;
 mod named;
 mod scan;
 mod v2;
 mod v3;
+mod value;
 
+#[cfg(feature = "decoder")]
 pub use decoder::decoder_document;
 
 use crate::error::Error;
 use crate::{ByteOrder, SourceType, Status};
-use json::{Node, decode_at, push_step};
-use scan::Member;
-use serde_json::{Map, Value};
+use json::Node;
+use std::borrow::Cow;
+use value::Value;
 
 /// Limits on untrusted metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,33 +144,27 @@ pub fn parse(format: ZarrFormat, bytes: &[u8], limits: &MetadataLimits) -> Resul
     read(format, bytes, limits).map(|(metadata, _)| metadata)
 }
 
+/// A member of the document: its key and the text of its value.
+type MemberText<'a> = (Cow<'a, str>, &'a str);
+
 /// The metadata and the members that it was read from.
-fn read(
+fn read<'a>(
     format: ZarrFormat,
-    bytes: &[u8],
+    bytes: &'a [u8],
     limits: &MetadataLimits,
-) -> Result<(ArrayMetadata, Map<String, Value>), Error> {
-    let fields = match format {
-        ZarrFormat::V2 => v2::fields(&scan::scan(bytes, limits, v2::is_opaque)?)?,
-        ZarrFormat::V3 => v3::fields(&scan::scan(bytes, limits, v3::is_opaque)?)?,
+) -> Result<(ArrayMetadata, Vec<MemberText<'a>>), Error> {
+    let members = match format {
+        ZarrFormat::V2 => scan::scan(bytes, limits, v2::is_opaque)?,
+        ZarrFormat::V3 => scan::scan(bytes, limits, v3::is_opaque)?,
     };
-    let fields = Value::Object(fields);
-    let root = Node { value: &fields, path: String::new() };
+    let (texts, values) = members.into_iter().map(|m| ((m.key.clone(), m.text), (m.key, m.value))).unzip();
+    let root = Value::Object(values);
+    let root = Node { value: &root, path: String::new() };
     let metadata = match format {
         ZarrFormat::V2 => v2::read(&root, limits)?,
         ZarrFormat::V3 => v3::read(&root, limits)?,
     };
-    let Value::Object(fields) = fields else { return Ok((metadata, Map::new())) };
-    Ok((metadata, fields))
-}
-
-/// A member of the document, parsed. The scan has found it well formed, so what can fail are lone surrogates.
-fn member_value(member: &Member) -> Result<Value, Error> {
-    serde_json::from_str(member.text).map_err(|e| {
-        let mut path = String::new();
-        push_step(&mut path, &member.key);
-        decode_at(path, format!("malformed JSON: {e}"))
-    })
+    Ok((metadata, texts))
 }
 
 /// A member that an array must have.

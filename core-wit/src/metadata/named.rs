@@ -1,8 +1,8 @@
 //! Zarr v3's named objects: `"name"` or `{"name", "configuration", "must_understand"}` -> the three parts.
 
-use super::json::{Node, quote};
+use super::json::{Members, Node, quote};
+use super::value::Value;
 use crate::error::Error;
-use serde_json::{Map, Value};
 
 /// Whether a reader that does not know the name may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum MustUnderstand {
 pub(super) struct Named<'a> {
     pub name: &'a str,
     pub must_understand: MustUnderstand,
-    configuration: Option<&'a Map<String, Value>>,
+    configuration: Option<&'a Members<'a>>,
     node: Node<'a>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Named<'a> {
         let mut configuration = None;
         for (key, value) in object {
             let child = node.child(key, value);
-            match key.as_str() {
+            match key.as_ref() {
                 "name" => name = Some(child.str()?),
                 "configuration" if value.is_null() => {}
                 "configuration" => configuration = Some(child.object()?),
@@ -75,20 +75,20 @@ impl<'a> Named<'a> {
 /// The options of something named.
 pub(super) struct Options<'a> {
     name: &'a str,
-    map: Option<&'a Map<String, Value>>,
+    members: Option<&'a Members<'a>>,
     node: Node<'a>,
 }
 
 impl<'a> Options<'a> {
-    /// The options in `map`, once it is known to hold none but these keys.
+    /// The options in `members`, once it is known to hold none but these keys.
     pub fn new(
         name: &'a str,
-        map: Option<&'a Map<String, Value>>,
+        members: Option<&'a Members<'a>>,
         node: Node<'a>,
         known: &[&str],
     ) -> Result<Options<'a>, Error> {
-        for (key, value) in map.into_iter().flatten() {
-            if !known.contains(&key.as_str()) {
+        for (key, value) in members.into_iter().flatten() {
+            if !known.contains(&key.as_ref()) {
                 let accepted = if known.is_empty() { "none".to_string() } else { known.join(", ") };
                 return Err(node.child(key, value).unsupported(format!(
                     "{} has no option {} here; accepted: {accepted}",
@@ -97,12 +97,12 @@ impl<'a> Options<'a> {
                 )));
             }
         }
-        Ok(Options { name, map, node })
+        Ok(Options { name, members, node })
     }
 
     /// An option, if given.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
-        let value = self.map?.get(key)?;
+        let (_, value) = self.members?.iter().find(|(k, _)| k == key)?;
         Some(self.node.child(key, value))
     }
 

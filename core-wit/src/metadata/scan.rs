@@ -1,30 +1,32 @@
-//! First look at untrusted JSON: bytes -> the members of the top-level object, or a typed error.
+//! Reads untrusted JSON: bytes -> the members of the top-level object, or a typed error.
 //!
-//! One pass, no recursion. It enforces UTF-8, the JSON grammar and the limits on size, nesting and number of values,
-//! refuses duplicate keys and numbers beyond 64-bit floating point, and keeps only the keys of open objects and the
-//! nesting stack. What it returns borrows from the input and is safe to hand to a recursive parser.
+//! One pass, no recursion. It enforces UTF-8, the JSON grammar and the limits on size, nesting and number of values, and
+//! refuses duplicate keys and numbers beyond 64-bit floating point.
 //!
 //! Members that the caller calls opaque (attributes, extensions) are only skipped: duplicate keys, huge numbers and the bare `NaN`
 //! and `Infinity` that Python's `json` writes are allowed inside, since nobody will read them.
 
 use super::MetadataLimits;
 use super::json::{clip, decode_at, push_step};
+use super::lex::{Lexer, Wanted};
+use super::value::{Skipped, Value, unescape};
 use crate::Status;
 use crate::error::Error;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// A recursive parser behind the scan has a limit of its own (128 in `serde_json`); stay below it.
+/// Dropping values recurses, and so does the decoder's parser (up to 128 levels in `serde_json`): stay below it.
 const DEPTH_CEILING: u32 = 120;
 
-/// Members that somebody will read may hold one value for this many of the document's limit: parsed, a small object
-/// takes some 600 bytes, and no array needs more than a thousand values.
+/// Members that somebody will read may hold one value for this many of the document's limit: they are kept in memory,
+/// and no array needs more than a thousand values.
 const INTERPRETED_SHARE: u64 = 16;
 
 /// One `"key": value` of the top-level object.
 #[derive(Debug)]
 pub(super) struct Member<'a> {
     pub key: Cow<'a, str>,
+    pub value: Value<'a>,
     /// The value's text, without surrounding white space.
     pub text: &'a str,
 }
@@ -45,14 +47,24 @@ pub(super) fn scan<'a>(
     let text = std::str::from_utf8(bytes).map_err(|e| {
         Error::new(Status::Decode, format!("the metadata is not UTF-8: invalid byte at offset {}", e.valid_up_to()))
     })?;
-    Scanner { text, pos: 0, values: 0, interpreted: 0, limits: *limits, stack: Vec::new(), in_opaque: false }
+    let lexer = Lexer { text, pos: 0 };
+    let limits = *limits;
+    Scanner { lexer, values: 0, interpreted: 0, limits, stack: Vec::new(), mode: Mode::Keep, ignorable: false }
         .document(opaque)
 }
 
 /// An open array or object.
 enum Frame<'a> {
-    Array { index: u64 },
-    Object { key: Cow<'a, str>, seen: BTreeSet<Cow<'a, str>> },
+    Array { index: u64, items: Vec<Value<'a>> },
+    Object { key: Cow<'a, str>, members: Vec<(Cow<'a, str>, Value<'a>)> },
+}
+
+/// Whether values are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Keep,
+    /// Inside an opaque member.
+    Skip,
 }
 
 /// What may come next.
@@ -65,85 +77,126 @@ enum Expect {
     CommaOrEnd,
 }
 
+/// What a step did.
+enum Step<'a> {
+    Next(Expect),
+    /// A value is complete.
+    Done(Value<'a>),
+}
+
 struct Scanner<'a> {
-    text: &'a str,
-    pos: usize,
+    lexer: Lexer<'a>,
     values: u64,
-    /// Those below the top level of members that are not opaque.
+    /// Those that are kept.
     interpreted: u64,
     limits: MetadataLimits,
     stack: Vec<Frame<'a>>,
-    /// Inside an opaque member's value.
-    in_opaque: bool,
+    mode: Mode,
+    /// The skipped object says `"must_understand": false`.
+    ignorable: bool,
 }
 
 impl<'a> Scanner<'a> {
     fn document(mut self, opaque: fn(&str) -> bool) -> Result<Vec<Member<'a>>, Error> {
         let mut members = Vec::new();
-        self.white_space();
-        if self.peek() != Some(b'{') {
+        self.lexer.white_space();
+        if self.lexer.peek() != Some(b'{') {
             return Err(self.wrong("a JSON object"));
         }
         let mut start = 0;
         let mut expect = Expect::Value;
         loop {
-            self.white_space();
-            expect = match (expect, self.peek()) {
-                (Expect::ValueOrEnd, Some(b']')) | (Expect::KeyOrEnd, Some(b'}')) => self.close(),
-                (Expect::Key | Expect::KeyOrEnd, _) => {
-                    self.key()?;
-                    self.white_space();
-                    if let [Frame::Object { key, .. }] = self.stack.as_slice() {
-                        start = self.pos;
-                        self.in_opaque = opaque(key);
+            self.lexer.white_space();
+            let value = match self.step(expect)? {
+                Step::Next(next) => {
+                    if let (Expect::Key | Expect::KeyOrEnd, [Frame::Object { key, .. }]) =
+                        (expect, self.stack.as_slice())
+                    {
+                        self.mode = if opaque(key) { Mode::Skip } else { Mode::Keep };
+                        self.ignorable = false;
+                        self.lexer.white_space();
+                        start = self.lexer.pos;
                     }
-                    Expect::Value
+                    expect = next;
+                    continue;
                 }
-                (Expect::Value | Expect::ValueOrEnd, _) => self.value()?,
-                (Expect::CommaOrEnd, Some(b',')) => self.comma(),
-                (Expect::CommaOrEnd, Some(b']')) if matches!(self.stack.last(), Some(Frame::Array { .. })) => {
-                    self.close()
-                }
-                (Expect::CommaOrEnd, Some(b'}')) if matches!(self.stack.last(), Some(Frame::Object { .. })) => {
-                    self.close()
-                }
-                (Expect::CommaOrEnd, _) => return Err(self.wrong("`,` or the end of the array or object")),
+                Step::Done(value) => value,
             };
-            if matches!(expect, Expect::CommaOrEnd) {
-                match self.stack.as_mut_slice() {
-                    [] => break,
-                    [Frame::Object { key, .. }] => {
-                        members.push(Member { key: key.clone(), text: &self.text[start..self.pos] });
-                        self.in_opaque = false;
-                    }
-                    _ => {}
+            expect = Expect::CommaOrEnd;
+            match self.stack.as_slice() {
+                [] => break,
+                [Frame::Object { key, .. }] => {
+                    let value = self.kept_or_skipped(value);
+                    members.push(Member { key: key.clone(), value, text: &self.lexer.text[start..self.lexer.pos] });
+                    self.mode = Mode::Keep;
                 }
+                _ => self.attach(value),
             }
         }
-        self.white_space();
-        if self.pos < self.text.len() { Err(self.wrong("nothing after the object")) } else { Ok(members) }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.pos).copied()
-    }
-
-    fn white_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.pos += 1;
+        self.lexer.white_space();
+        if self.lexer.peek().is_some() {
+            return Err(self.wrong("nothing after the object"));
+        }
+        match duplicate(members.iter().map(|member| member.key.as_ref())) {
+            None => Ok(members),
+            Some(key) => Err(twice("", key)),
         }
     }
 
-    fn close(&mut self) -> Expect {
-        self.pos += 1;
-        self.stack.pop();
-        Expect::CommaOrEnd
+    fn step(&mut self, expect: Expect) -> Result<Step<'a>, Error> {
+        let in_object = matches!(self.stack.last(), Some(Frame::Object { .. }));
+        match (expect, self.lexer.peek()) {
+            (Expect::ValueOrEnd, Some(b']')) | (Expect::KeyOrEnd, Some(b'}')) => self.close(),
+            (Expect::Key | Expect::KeyOrEnd, _) => self.key(),
+            (Expect::Value | Expect::ValueOrEnd, _) => self.value(),
+            (Expect::CommaOrEnd, Some(b',')) => Ok(Step::Next(self.comma())),
+            (Expect::CommaOrEnd, Some(b']')) if !in_object => self.close(),
+            (Expect::CommaOrEnd, Some(b'}')) if in_object => self.close(),
+            (Expect::CommaOrEnd, _) => Err(self.wrong("`,` or the end of the array or object")),
+        }
+    }
+
+    /// Adds a value to the array or object that it stands in.
+    fn attach(&mut self, value: Value<'a>) {
+        match (self.mode, self.stack.as_mut_slice()) {
+            (Mode::Keep, [.., Frame::Array { items, .. }]) => items.push(value),
+            (Mode::Keep, [.., Frame::Object { key, members }]) => members.push((key.clone(), value)),
+            (Mode::Skip, [_, Frame::Object { key, .. }]) if key == "must_understand" => {
+                self.ignorable = value == Value::Bool(false);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a member of the document becomes.
+    fn kept_or_skipped(&self, value: Value<'a>) -> Value<'a> {
+        match (self.mode, &value) {
+            (Mode::Keep, _) => value,
+            (Mode::Skip, Value::Object(_)) if self.ignorable => Value::Skipped(Skipped::IgnorableObject),
+            (Mode::Skip, Value::Object(_)) => Value::Skipped(Skipped::Object),
+            (Mode::Skip, _) => Value::Skipped(Skipped::Other),
+        }
+    }
+
+    fn close(&mut self) -> Result<Step<'a>, Error> {
+        self.lexer.pos += 1;
+        let value = match self.stack.pop() {
+            Some(Frame::Object { members, .. }) => {
+                if let Some(key) = duplicate(members.iter().map(|(key, _)| key.as_ref())) {
+                    return Err(twice(&self.path(), key));
+                }
+                Value::Object(members)
+            }
+            Some(Frame::Array { items, .. }) => Value::Array(items),
+            None => Value::Null, // Nothing closes before something opened.
+        };
+        Ok(Step::Done(value))
     }
 
     fn comma(&mut self) -> Expect {
-        self.pos += 1;
+        self.lexer.pos += 1;
         match self.stack.last_mut() {
-            Some(Frame::Array { index }) => {
+            Some(Frame::Array { index, .. }) => {
                 *index += 1;
                 Expect::Value
             }
@@ -159,7 +212,7 @@ impl<'a> Scanner<'a> {
                 self.limits.max_values
             )));
         }
-        if self.in_opaque || self.stack.len() < 2 {
+        if self.mode == Mode::Skip {
             return Ok(());
         }
         self.interpreted += 1;
@@ -171,85 +224,88 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn key(&mut self) -> Result<(), Error> {
-        if self.peek() != Some(b'"') {
+    fn key(&mut self) -> Result<Step<'a>, Error> {
+        if self.lexer.peek() != Some(b'"') {
             return Err(self.wrong("a key in double quotes"));
         }
         self.count()?;
-        let raw = self.string()?;
-        let inner = &raw[1..raw.len() - 1];
-        let key = if !inner.contains('\\') {
-            Cow::Borrowed(inner)
-        } else {
-            match serde_json::from_str(raw) {
-                Ok(key) => Cow::Owned(key),
-                Err(_) if self.in_opaque => Cow::Borrowed(inner),
-                Err(_) => return Err(self.wrong("a key whose escapes are valid Unicode")),
-            }
-        };
-        self.white_space();
-        if self.peek() != Some(b':') {
+        let text = self.text()?;
+        self.lexer.white_space();
+        if self.lexer.peek() != Some(b':') {
             return Err(self.wrong("`:` after a key"));
         }
-        self.pos += 1;
-        let Some(Frame::Object { key: current, seen }) = self.stack.last_mut() else {
-            return Ok(()); // Keys are only expected inside objects.
-        };
-        *current = key.clone();
-        if !self.in_opaque && !seen.insert(key) {
-            return Err(decode_at(self.path(), "this key occurs twice in its object"));
+        self.lexer.pos += 1;
+        if let Some(Frame::Object { key, .. }) = self.stack.last_mut() {
+            *key = text;
         }
-        Ok(())
+        Ok(Step::Next(Expect::Value))
     }
 
-    fn value(&mut self) -> Result<Expect, Error> {
+    fn value(&mut self) -> Result<Step<'a>, Error> {
         self.count()?;
-        match self.peek() {
+        let value = match self.lexer.peek() {
             Some(b'{') => {
-                self.open(Frame::Object { key: Cow::Borrowed(""), seen: BTreeSet::new() })?;
-                return Ok(Expect::KeyOrEnd);
+                self.open(Frame::Object { key: Cow::Borrowed(""), members: Vec::new() })?;
+                return Ok(Step::Next(Expect::KeyOrEnd));
             }
             Some(b'[') => {
-                self.open(Frame::Array { index: 0 })?;
-                return Ok(Expect::ValueOrEnd);
+                self.open(Frame::Array { index: 0, items: Vec::new() })?;
+                return Ok(Step::Next(Expect::ValueOrEnd));
             }
-            Some(b'"') => {
-                self.string()?;
+            Some(b'"') => Value::String(self.text()?),
+            Some(b'-') if self.lexer.text.as_bytes().get(self.lexer.pos + 1) == Some(&b'I') => {
+                self.not_a_number("-Infinity")?
             }
             Some(b'-' | b'0'..=b'9') => self.number()?,
-            Some(b't') => self.literal("true")?,
-            Some(b'f') => self.literal("false")?,
-            Some(b'n') => self.literal("null")?,
+            Some(b't') => self.literal("true", Value::Bool(true))?,
+            Some(b'f') => self.literal("false", Value::Bool(false))?,
+            Some(b'n') => self.literal("null", Value::Null)?,
             Some(b'N') => self.not_a_number("NaN")?,
             Some(b'I') => self.not_a_number("Infinity")?,
             _ => return Err(self.wrong("a JSON value")),
-        }
-        Ok(Expect::CommaOrEnd)
+        };
+        Ok(Step::Done(value))
     }
 
     fn open(&mut self, frame: Frame<'a>) -> Result<(), Error> {
         let depth = self.limits.max_depth.min(DEPTH_CEILING);
         if self.stack.len() as u64 >= u64::from(depth) {
-            return Err(budget(format!("the metadata document nests deeper than {depth} levels")).at_path(self.path()));
+            let message = format!("the metadata document nests deeper than {depth} levels");
+            return Err(budget(message).at_path(self.path()));
         }
-        self.pos += 1;
+        self.lexer.pos += 1;
         self.stack.push(frame);
         Ok(())
     }
 
-    fn literal(&mut self, word: &str) -> Result<(), Error> {
-        if !self.text.as_bytes()[self.pos..].starts_with(word.as_bytes()) {
-            return Err(self.wrong("a JSON value"));
+    /// A string, escapes undone; as it is written where it is not kept.
+    fn text(&mut self) -> Result<Cow<'a, str>, Error> {
+        let literal = self.lexer.string().map_err(|wanted| self.wrong(wanted))?;
+        match unescape(literal) {
+            Some(text) => Ok(text),
+            None if self.mode == Mode::Skip => Ok(Cow::Borrowed(literal)),
+            None => Err(self.wrong("a string whose escapes are valid Unicode before this")),
         }
-        self.pos += word.len();
-        Ok(())
+    }
+
+    fn literal(&mut self, word: &str, value: Value<'a>) -> Result<Value<'a>, Error> {
+        self.lexer.literal(word).map(|()| value).map_err(|wanted| self.wrong(wanted))
+    }
+
+    fn number(&mut self) -> Result<Value<'a>, Error> {
+        let number = self.lexer.number().map_err(|wanted| self.wrong(wanted))?;
+        if self.mode == Mode::Keep && !number.parse::<f64>().is_ok_and(f64::is_finite) {
+            let message = format!("the number {} is beyond 64-bit floating point", clip(number));
+            return Err(decode_at(self.path(), message));
+        }
+        Ok(Value::Number(number))
     }
 
     /// `NaN` and `Infinity` as Python writes them: no JSON, but harmless where nobody reads.
-    fn not_a_number(&mut self, word: &str) -> Result<(), Error> {
-        self.literal(word)?;
-        if self.in_opaque {
-            return Ok(());
+    fn not_a_number(&mut self, word: &str) -> Result<Value<'a>, Error> {
+        let value = self.literal(word, Value::Null)?;
+        if self.mode == Mode::Skip {
+            return Ok(value);
         }
         Err(decode_at(
             self.path(),
@@ -257,85 +313,11 @@ impl<'a> Scanner<'a> {
         ))
     }
 
-    /// The string at `pos`, quotes included.
-    fn string(&mut self) -> Result<&'a str, Error> {
-        let bytes = self.text.as_bytes();
-        let start = self.pos;
-        self.pos += 1;
-        loop {
-            match self.peek() {
-                None => return Err(self.wrong("the end of a string")),
-                Some(b'"') => {
-                    self.pos += 1;
-                    return Ok(&self.text[start..self.pos]);
-                }
-                Some(b'\\') => {
-                    let escape = bytes.get(self.pos + 1);
-                    let length = match escape {
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-                        Some(b'u') => {
-                            let digits = bytes.get(self.pos + 2..self.pos + 6);
-                            if !digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) {
-                                return Err(self.wrong("four hexadecimal digits after `\\u`"));
-                            }
-                            6
-                        }
-                        _ => return Err(self.wrong("a valid escape in a string")),
-                    };
-                    self.pos += length;
-                }
-                Some(0..=0x1f) => return Err(self.wrong("no control character in a string")),
-                Some(_) => self.pos += 1,
-            }
-        }
-    }
-
-    fn digits(&mut self) -> Result<(), Error> {
-        if !matches!(self.peek(), Some(b'0'..=b'9')) {
-            return Err(self.wrong("a digit"));
-        }
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.pos += 1;
-        }
-        Ok(())
-    }
-
-    fn number(&mut self) -> Result<(), Error> {
-        let start = self.pos;
-        if self.peek() == Some(b'-') {
-            self.pos += 1;
-            if self.peek() == Some(b'I') {
-                return self.not_a_number("Infinity");
-            }
-        }
-        if self.peek() == Some(b'0') {
-            self.pos += 1;
-        } else {
-            self.digits()?;
-        }
-        if self.peek() == Some(b'.') {
-            self.pos += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.pos += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.pos += 1;
-            }
-            self.digits()?;
-        }
-        let number = &self.text[start..self.pos];
-        if !self.in_opaque && !number.parse::<f64>().is_ok_and(f64::is_finite) {
-            return Err(decode_at(self.path(), format!("the number {} is beyond 64-bit floating point", clip(number))));
-        }
-        Ok(())
-    }
-
     fn path(&self) -> String {
         let mut path = String::new();
         for frame in &self.stack {
             match frame {
-                Frame::Array { index } => push_step(&mut path, &index.to_string()),
+                Frame::Array { index, .. } => push_step(&mut path, &index.to_string()),
                 Frame::Object { key, .. } => push_step(&mut path, key),
             }
         }
@@ -343,13 +325,26 @@ impl<'a> Scanner<'a> {
     }
 
     /// A grammar error: where, what was wanted, what was there.
-    fn wrong(&self, wanted: &str) -> Error {
-        let found = match self.text[self.pos..].chars().next() {
+    fn wrong(&self, wanted: Wanted) -> Error {
+        let pos = self.lexer.pos;
+        let found = match self.lexer.text[pos..].chars().next() {
             None => "the end of the document".to_string(),
             Some(c) => format!("{c:?}"),
         };
-        decode_at(self.path(), format!("malformed JSON at byte {}: expected {wanted}, found {found}", self.pos))
+        decode_at(self.path(), format!("malformed JSON at byte {pos}: expected {wanted}, found {found}"))
     }
+}
+
+/// A key that occurs twice.
+fn duplicate<'k>(mut keys: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let mut seen = BTreeSet::new();
+    keys.find(|key| !seen.insert(*key))
+}
+
+fn twice(path: &str, key: &str) -> Error {
+    let mut path = path.to_string();
+    push_step(&mut path, key);
+    decode_at(path, "this key occurs twice in its object")
 }
 
 fn budget(message: String) -> Error {

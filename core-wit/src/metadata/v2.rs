@@ -1,10 +1,8 @@
 //! Zarr v2: the members of a `.zarray` -> [`ArrayMetadata`]. Unknown members are ignored, as v2 readers do.
 
-use super::json::{Node, clip, decode_at, describe, quote};
-use super::scan::Member;
+use super::json::{Members, Node, clip, quote};
 use super::{ArrayMetadata, KeyEncoding, MetadataLimits, ZarrFormat, chain, codecs, data_type, fill, group};
 use crate::error::Error;
-use serde_json::{Map, Value};
 
 /// Members with a meaning here.
 const KNOWN: [&str; 9] =
@@ -15,25 +13,20 @@ pub(super) fn is_opaque(key: &str) -> bool {
     !KNOWN.contains(&key)
 }
 
-/// The known members of the document, parsed; everything else is dropped.
-pub(super) fn fields(members: &[Member]) -> Result<Map<String, Value>, Error> {
-    let mut fields = Map::new();
-    for member in members.iter().filter(|m| !is_opaque(&m.key)) {
-        fields.insert(member.key.to_string(), super::member_value(member)?);
+/// Checks that this is an array of format 2.
+fn check_kind(root: &Node) -> Result<(), Error> {
+    let format = super::need(root, "zarr_format")?;
+    if format.value.as_integer() != Some(2) {
+        return Err(format.expected("2"));
     }
-    match fields.get("zarr_format") {
-        Some(v) if v.as_u64() == Some(2) => {}
-        Some(v) => return Err(decode_at("/zarr_format", format!("expected 2, found {}", describe(v)))),
-        None => return Err(decode_at("", "a Zarr v2 document needs \"zarr_format\": 2; it has none")),
-    }
-    if fields.len() == 1 {
-        return Err(group());
-    }
-    Ok(fields)
+    // A `.zgroup` says nothing but its format.
+    let known = root.object()?.iter().filter(|(key, _)| !is_opaque(key)).count();
+    if known == 1 { Err(group()) } else { Ok(()) }
 }
 
-/// Reads the known members.
+/// Reads a document's members.
 pub(super) fn read(root: &Node, limits: &MetadataLimits) -> Result<ArrayMetadata, Error> {
+    check_kind(root)?;
     let shape = super::need(root, "shape")?.extents(0, limits)?;
     let data_type = data_type::v2(super::need(root, "dtype")?)?;
     let chunks_node = super::need(root, "chunks")?;
@@ -88,17 +81,19 @@ fn codec_names(root: &Node, known_type: bool, limits: &MetadataLimits) -> Result
         }
     }
     if let Some(compressor) = given("compressor") {
-        let (id, map) = id(&compressor)?;
+        let (id, members) = id(&compressor)?;
         if known_type {
-            codecs::v2(id, map, compressor)?;
+            codecs::v2(id, members, compressor)?;
         }
         names.push(clip(id));
     }
     Ok(names)
 }
 
-fn id<'a>(node: &Node<'a>) -> Result<(&'a str, &'a Map<String, Value>), Error> {
-    let map = node.object()?;
-    let Some(value) = map.get("id") else { return Err(node.malformed("the object has no \"id\"")) };
-    Ok((node.child("id", value).str()?, map))
+fn id<'a>(node: &Node<'a>) -> Result<(&'a str, &'a Members<'a>), Error> {
+    let Some(value) = node.value.get("id") else {
+        node.object()?;
+        return Err(node.malformed("the object has no \"id\""));
+    };
+    Ok((node.child("id", value).str()?, node.object()?))
 }

@@ -1,12 +1,10 @@
 //! Zarr v3: the members of a `zarr.json` -> [`ArrayMetadata`].
 
-use super::json::{Node, decode_at, push_step, quote, unsupported_at};
+use super::json::{Node, quote};
 use super::named::{MustUnderstand, Named};
-use super::scan::Member;
+use super::value::{Skipped, Value};
 use super::{ArrayMetadata, KeyEncoding, MetadataLimits, ZarrFormat, chain, data_type, fill, group};
 use crate::error::Error;
-use serde::Deserialize;
-use serde_json::Value;
 
 /// Members with a meaning here.
 const KNOWN: [&str; 10] = [
@@ -27,65 +25,39 @@ pub(super) fn is_opaque(key: &str) -> bool {
     !KNOWN.contains(&key)
 }
 
-/// The known members of the document, parsed; everything else is checked and dropped.
-pub(super) fn fields(members: &[Member]) -> Result<serde_json::Map<String, Value>, Error> {
-    let mut fields = serde_json::Map::new();
-    for member in members.iter().filter(|m| !is_opaque(&m.key)) {
-        fields.insert(member.key.to_string(), super::member_value(member)?);
+/// Checks that this is an array of format 3 without extensions that must be understood.
+fn check_kind(root: &Node) -> Result<(), Error> {
+    let format = super::need(root, "zarr_format")?;
+    if format.value.as_integer() != Some(3) {
+        return Err(format.expected("3"));
     }
-    match fields.get("zarr_format") {
-        Some(v) if v.as_u64() == Some(3) => {}
-        Some(v) => return Err(decode_at("/zarr_format", format!("expected 3, found {}", super::json::describe(v)))),
-        None => return Err(decode_at("", "a Zarr v3 document needs \"zarr_format\": 3; it has none")),
+    let node_type = super::need(root, "node_type")?;
+    match node_type.value.as_str() {
+        Some("array") => {}
+        Some("group") => return Err(group()),
+        _ => return Err(node_type.expected("\"array\" (or \"group\")")),
     }
-    match fields.get("node_type").map(|v| (v, v.as_str())) {
-        Some((_, Some("array"))) => {}
-        Some((_, Some("group"))) => return Err(group()),
-        Some((v, _)) => {
-            let found = super::json::describe(v);
-            return Err(decode_at("/node_type", format!("expected \"array\" (or \"group\"), found {found}")));
+    for (key, value) in root.object()?.iter().filter(|(key, _)| is_opaque(key)) {
+        let member = root.child(key, value);
+        match (key.as_ref(), value) {
+            ("attributes", Value::Skipped(Skipped::Other)) => {
+                return Err(member.malformed("attributes must be an object"));
+            }
+            ("attributes", _) | (_, Value::Skipped(Skipped::IgnorableObject)) => {}
+            _ => {
+                return Err(member.unsupported(format!(
+                    "unknown extension {}, which does not say \"must_understand\": false",
+                    quote(key)
+                )));
+            }
         }
-        None => return Err(decode_at("", "a Zarr v3 document needs \"node_type\": \"array\"; it has none")),
     }
-    for member in members.iter().filter(|m| is_opaque(&m.key)) {
-        check_extra(member)?;
-    }
-    Ok(fields)
+    Ok(())
 }
 
-/// An extension that a reader may ignore says so.
-#[derive(Deserialize)]
-struct Extra {
-    #[serde(default = "yes")]
-    must_understand: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn check_extra(member: &Member) -> Result<(), Error> {
-    let mut path = String::new();
-    push_step(&mut path, &member.key);
-    if member.key == "attributes" {
-        return match member.text.starts_with('{') {
-            true => Ok(()),
-            false => Err(decode_at(path, "attributes must be an object")),
-        };
-    }
-    let ignorable = member.text.starts_with('{')
-        && serde_json::from_str::<Extra>(member.text).is_ok_and(|extra| !extra.must_understand);
-    if ignorable {
-        return Ok(());
-    }
-    Err(unsupported_at(
-        path,
-        format!("unknown extension {}, which does not say \"must_understand\": false", quote(&member.key)),
-    ))
-}
-
-/// Reads the known members.
+/// Reads a document's members.
 pub(super) fn read(root: &Node, limits: &MetadataLimits) -> Result<ArrayMetadata, Error> {
+    check_kind(root)?;
     let shape = super::need(root, "shape")?.extents(0, limits)?;
     let data_type = data_type::v3(super::need(root, "data_type")?)?;
     let chunk_shape = chunk_shape(super::need(root, "chunk_grid")?, shape.len(), limits)?;
@@ -170,7 +142,7 @@ fn dimension_names(root: &Node, rank: usize) -> Result<(), Error> {
     let Some(value) = root.value.get("dimension_names").filter(|v| !v.is_null()) else { return Ok(()) };
     let node = root.child("dimension_names", value);
     for name in node.elements()? {
-        if !name.value.is_string() && !name.value.is_null() {
+        if name.value.as_str().is_none() && !name.value.is_null() {
             return Err(name.expected("a string or null"));
         }
     }

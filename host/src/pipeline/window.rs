@@ -9,6 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Most chunks that a worker claims in one go.
+const MOST_AT_ONCE: usize = 8;
+
 /// One window. Shared by the workers; it keeps arrays and memory alive until the last of them is done with it.
 pub(super) struct Window {
     /// What to do; checked by [`super::check`].
@@ -79,10 +82,14 @@ impl Window {
         self.fresh.get(self.fresh_cursor.fetch_add(1, Ordering::Relaxed)).map(|memory| &**memory)
     }
 
-    /// The next unclaimed chunk.
-    pub fn claim(&self) -> Option<usize> {
-        let chunk = self.cursor.fetch_add(1, Ordering::Relaxed);
-        (chunk < self.plan.chunks.len()).then_some(chunk)
+    /// The next unclaimed chunks, for one of `workers`: neighbours, so that what they share of a batch stays in one
+    /// core's cache; fewer towards the end, so that all workers end together.
+    pub fn claim(&self, workers: usize) -> Option<Range<usize>> {
+        let all = self.plan.chunks.len();
+        let share = |start: usize| ((all - start) / (4 * workers)).clamp(1, MOST_AT_ONCE);
+        let next = |start: usize| (start < all).then(|| start + share(start));
+        let start = self.cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
+        Some(start..start + share(start))
     }
 
     /// True when every chunk is claimed.
@@ -90,9 +97,9 @@ impl Window {
         self.cursor.load(Ordering::Relaxed) >= self.plan.chunks.len()
     }
 
-    /// Counts a claimed chunk as finished; true for the last one of the window.
-    pub fn chunk_done(&self) -> bool {
-        self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1
+    /// Counts claimed chunks as finished; true for the last ones of the window.
+    pub fn chunks_done(&self, count: usize) -> bool {
+        self.unfinished.fetch_sub(count, Ordering::AcqRel) == count
     }
 
     /// The uses of a chunk.

@@ -25,10 +25,15 @@ pub(super) fn run(shared: &Shared, index: usize) {
         while let Some(memory) = window.claim_fresh() {
             memory.populate();
         }
-        while !shared.closed.load(Ordering::Relaxed) && index < shared.concurrency() {
-            let Some(chunk) = window.claim() else { break };
-            worker.chunk_or_error(&window, chunk);
-            if window.chunk_done() {
+        while index < shared.concurrency() {
+            let Some(chunks) = window.claim(shared.concurrency()) else { break };
+            for chunk in chunks.clone() {
+                if shared.closed.load(Ordering::Relaxed) {
+                    return;
+                }
+                worker.chunk_or_error(&window, chunk);
+            }
+            if window.chunks_done(chunks.len()) {
                 let mut state = shared.lock();
                 state.pool.plan_bytes = state.pool.plan_bytes.saturating_sub(window.plan_bytes);
                 shared.plan.notify_all();
@@ -87,7 +92,7 @@ impl<'a> Worker<'a> {
             Ok(Err(error)) => error,
             Err(panic) => {
                 self.scratch = Scratch::default();
-                let array = window.arrays[window.plan.chunks[chunk].array as usize].uri();
+                let array = window.arrays.get(window.plan.chunks[chunk].array as usize).map_or("", |array| array.uri());
                 let text = panic_text(&*panic);
                 Error::new(Status::Internal, "decode", format!("{array}: a worker panicked over a chunk: {text}"))
             }
@@ -154,4 +159,52 @@ fn needed_bytes(window: &Window, chunk: usize) -> u64 {
     let width = window.arrays[array].metadata().source.map_or(0, |source| source.width() as u64);
     let elements = |use_index: usize| window.plan.use_extents[use_index * rank..][..rank].iter().product::<u64>();
     window.uses(chunk).map(elements).sum::<u64>() * width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::buffer::Memory;
+    use crate::pipeline::config::{PipelineConfig, validate};
+    use crate::pipeline::window::Target;
+    use crate::zarr::{Array, NativeParser};
+    use crate::{BatchSpec, Dtype};
+    use damacy_core::planner::{Plan, PlannedChunk};
+
+    #[test]
+    fn a_panic_over_a_chunk_is_the_error_of_its_batch_and_the_worker_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let document = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint16", "fill_value": 7,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+            "chunk_key_encoding": {"name": "default"},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}"#;
+        std::fs::write(folder.path().join("zarr.json"), document).unwrap();
+        let array = Arc::new(Array::open(folder.path().to_str().unwrap(), &mut NativeParser).unwrap());
+        let config = PipelineConfig::new(BatchSpec { samples: 1, shape: vec![2], dtype: Dtype::U16 });
+        let sizes = validate(&config).unwrap();
+        let shared = Shared::new(config, sizes);
+        let memory: Vec<_> = (0..2).map(|_| Arc::new(Memory::new(4).unwrap())).collect();
+        // The second chunk's use lacks its target, which no checked plan does.
+        let chunk = |first_use| PlannedChunk { array: 0, first_use, use_count: 1, missing: false };
+        let plan = Plan {
+            rank: 1,
+            chunks: vec![chunk(1), chunk(0)],
+            coords: vec![1, 0],
+            uses: vec![0, 1],
+            use_sources: vec![0, 0],
+            use_extents: vec![2, 2],
+            use_targets: vec![0],
+            ..Plan::default()
+        };
+        let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
+        let window = Window::new(plan, vec![array], 40, 1, targets, Vec::new());
+        let mut worker = Worker::new(&shared);
+        worker.chunk_or_error(&window, 0);
+        let failure = shared.lock().failure.clone().expect("batch 41 fails");
+        assert_eq!((failure.0, failure.1.status()), (41, Status::Internal));
+        assert!(failure.1.message().contains(folder.path().to_str().unwrap()), "{}", failure.1);
+        worker.chunk_or_error(&window, 1);
+        // SAFETY: the worker is done.
+        assert_eq!(unsafe { memory[0].bytes(4) }, [7u16.to_ne_bytes(), 7u16.to_ne_bytes()].concat());
+    }
 }

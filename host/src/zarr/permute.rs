@@ -111,19 +111,22 @@ impl Matrix {
         let Matrix { rows, columns, item } = self;
         if self.bytes() <= scratch.len() {
             self.transpose_through(data, scratch);
-        } else if item >= GOOD_BLOCK {
+            return;
+        }
+        // Columns of a part that fits the scratch memory, or rows: the longer ones make the larger blocks to move.
+        let columns_part = block(columns, rows * item, scratch.len());
+        let rows_part = block(rows, columns * item, scratch.len());
+        if item >= GOOD_BLOCK || columns_part.max(rows_part) == 1 {
             self.transpose_by_cycles(data);
-        } else if let Some(part) = block(columns, rows * item, scratch.len()) {
+        } else if columns_part > rows_part {
             // Rows in parts: first the parts change places, then each column of parts is transposed.
-            Matrix { rows, columns: columns / part, item: part * item }.transpose_by_cycles(data);
-            let inner = Matrix { rows, columns: part, item };
+            let inner = Matrix { rows, columns: columns_part, item };
+            Matrix { rows, columns: columns / columns_part, item: columns_part * item }.transpose_by_cycles(data);
             data.chunks_exact_mut(inner.bytes()).for_each(|part| inner.transpose_through(part, scratch));
-        } else if let Some(part) = block(rows, columns * item, scratch.len()) {
-            let inner = Matrix { rows: part, columns, item };
-            data.chunks_exact_mut(inner.bytes()).for_each(|part| inner.transpose_through(part, scratch));
-            Matrix { rows: rows / part, columns, item: part * item }.transpose_by_cycles(data);
         } else {
-            self.transpose_by_cycles(data);
+            let inner = Matrix { rows: rows_part, columns, item };
+            data.chunks_exact_mut(inner.bytes()).for_each(|part| inner.transpose_through(part, scratch));
+            Matrix { rows: rows / rows_part, columns, item: rows_part * item }.transpose_by_cycles(data);
         }
     }
 
@@ -177,9 +180,10 @@ impl Matrix {
     }
 }
 
-/// The largest divisor of `extent` that makes `unit`-sized columns fit into `room`.
-fn block(extent: usize, unit: usize, room: usize) -> Option<usize> {
-    (2..=(room / unit.max(1)).min(extent)).rev().find(|part| extent.is_multiple_of(*part))
+/// The largest divisor of `extent` that makes so many times `unit` bytes fit into `room`; 1 if none does.
+fn block(extent: usize, unit: usize, room: usize) -> usize {
+    let most = (room / unit.max(1)).min(extent);
+    (2..=most).rev().find(|&part| extent.is_multiple_of(part)).unwrap_or(1)
 }
 
 fn swap_items(data: &mut [u8], a: usize, b: usize, item: usize) {

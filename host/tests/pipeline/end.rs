@@ -73,3 +73,18 @@ fn an_iteration_without_samples_ends_at_once() {
     empty.push(good(vec![])).unwrap();
     assert!(empty.next_batch(None).unwrap().is_none());
 }
+
+#[test]
+fn every_consumer_of_an_iteration_sees_its_end() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(2, &[1]);
+    for _ in 0..20 {
+        pipeline.push(good((0..40).map(|i| row(&store, i, 1)).collect())).unwrap();
+        let consumed: u64 = std::thread::scope(|scope| {
+            let consume = || std::iter::from_fn(|| pipeline.next_batch(PATIENCE).unwrap()).count() as u64;
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(consume)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(consumed, 20);
+    }
+}

@@ -145,3 +145,25 @@ fn an_iterator_may_close_its_own_pipeline() {
     receive.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(pipeline.pop(None).expect_err("closed").status(), Status::Shutdown);
 }
+
+#[test]
+fn a_check_ends_a_wait_and_nothing_else() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(2, &[5]);
+    let (send, receive) = mpsc::channel::<Sample>();
+    pipeline.push(Box::new(receive.into_iter().map(Ok))).unwrap();
+    let mut left = 3;
+    let mut check = || {
+        left -= 1;
+        if left == 0 { Err(damacy::Error::new(Status::Again, "pop", "interrupted")) } else { Ok(()) }
+    };
+    assert_eq!(pipeline.pop_checked(PATIENCE, &mut check).expect_err("interrupted").message(), "interrupted");
+    assert_eq!(left, 0);
+    for i in 0..2 {
+        send.send(row(&store, i, 5)).unwrap();
+    }
+    let batch = pipeline.next_batch_checked(PATIENCE, &mut || Ok(())).unwrap().unwrap();
+    assert_eq!(batch.info().id, 0);
+    drop(send);
+    assert!(pipeline.next_batch_checked(PATIENCE, &mut || Ok(())).unwrap().is_none());
+}

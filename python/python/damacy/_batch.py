@@ -112,7 +112,8 @@ class Batch:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """A NumPy view (a copy for another ``dtype``, or for ``copy=True``)."""
-        flat: np.ndarray[Any, Any] = np.frombuffer(memoryview(self._held()), dtype=self._info.dtype.numpy)
+        memory: Any = self._held()  # a buffer, which type checkers of Python 3.11 cannot know
+        flat: np.ndarray[Any, Any] = np.frombuffer(memory, dtype=self._info.dtype.numpy)
         array = flat.reshape(self._info.shape)
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         if wanted != array.dtype:

@@ -19,8 +19,8 @@ _T = TypeVar("_T")
 class Presence(enum.Enum):
     """Whether None is a legal value."""
 
-    REQUIRED = enum.auto()
-    OPTIONAL = enum.auto()
+    REQUIRED = 1
+    OPTIONAL = 2
 
 
 def check_field(owner: object, name: str, least: int, presence: Presence = Presence.REQUIRED) -> None:

@@ -214,7 +214,7 @@ class Pipeline:
         return f"<damacy.Pipeline {self._output!r}, {self._executor!r}>"
 
 
-def _batch(parts: _native.BatchParts) -> Batch:
+def _batch(parts: _native._BatchParts) -> Batch:
     id_, shape, dtype, nbytes, tags, buffer = parts
     return Batch(BatchInfo(id_, shape[0], shape, Dtype(dtype), _CPU, nbytes, tags), buffer)
 

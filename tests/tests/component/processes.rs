@@ -1,7 +1,7 @@
 //! Processes of other kinds: little address space, no home, many guests, forked. Each test runs itself again in a child.
 
 use super::parity::{array, guest};
-use damacy::sandbox::{GuestLimits, Sandbox};
+use damacy::sandbox::GuestLimits;
 use damacy_core::planner::{BatchSpec, PlanLimits, Request, SampleBox, plan};
 use damacy_core::{Dtype, Status};
 use std::process::{Command, Output};
@@ -140,7 +140,7 @@ fn a_forked_child_makes_its_own_sandbox_and_keeps_deadlines() {
     // SAFETY: the child only computes and exits; nothing in it relies on the parent's other threads.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let right = std::panic::catch_unwind(move || {
+        let right = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
             plans_right(&mut made_before);
             plans_right(&mut guest(GuestLimits::default()));
             let limits = GuestLimits { deadline: Duration::from_nanos(1), ..GuestLimits::default() };
@@ -157,7 +157,7 @@ fn a_forked_child_makes_its_own_sandbox_and_keeps_deadlines() {
             };
             let error = (0..100).find_map(|_| hurried.plan(&request).err()).expect("the clock ticks in the child");
             assert_eq!(error.status, Status::Budget);
-        });
+        }));
         // SAFETY: leaves without running the parent's exit handlers.
         unsafe { libc::_exit(if right.is_ok() { 0 } else { 1 }) }
     }
