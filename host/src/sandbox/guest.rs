@@ -124,11 +124,16 @@ impl Guest {
         let called = call(core, store);
         drop(running);
         let grown = store.data().granted() > KEEP_BYTES;
+        let refused = store.data().refused();
         let result = called.map_err(|trap| trapped(what, limits, store.data(), &trap));
         if result.is_err() || grown {
             self.live = None;
         }
-        result?.map_err(Error::from)
+        result?.map_err(Error::from).map_err(|error| match refused {
+            // The guest survived the refusal and says so in its own words, which cannot name the limit.
+            Some(needed) if error.status == Status::Budget => over_memory(what, limits, needed),
+            _ => error,
+        })
     }
 
     fn live(&mut self) -> Result<&mut Live, Error> {
