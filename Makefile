@@ -15,6 +15,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export PYO3_NO_PYTHON := 1
 export PYO3_BUILD_EXTENSION_MODULE := 1
 CARGO_FLAGS := --release --locked --workspace
+ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo test test-rust test-python lint wheel artifacts check-artifacts bench clean
@@ -34,6 +35,8 @@ test-rust:
 	@$(SETUP) tools
 	@echo "== cargo test (the first build compiles wasmtime and takes some minutes)"
 	@cargo test $(CARGO_FLAGS)
+	@echo "== cargo test: the committed component"
+	@cargo test $(ENCODER_FLAGS)
 
 test-python:
 	@$(SETUP) tools
@@ -49,8 +52,10 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@$(SETUP) venv dev
 	@echo "== cargo fmt --check"
 	@cargo fmt --all --check
+	@cargo fmt --manifest-path core-wit/encoder/Cargo.toml --check
 	@echo "== cargo clippy"
 	@cargo clippy $(CARGO_FLAGS) --all-targets --quiet -- -D warnings
+	@cargo clippy $(ENCODER_FLAGS) --all-targets --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
 		--exclude tests/vectors python tests
@@ -66,12 +71,7 @@ artifacts: ## Rebuild the committed WebAssembly component
 	@echo "== building the component"
 	@core-wit/build-component.sh
 
-check-wheel: ## Build the Python wheel into target/wheels and try it
-	@$(SETUP) tools
-	@$(SETUP) venv dev
-	@$(SETUP) wheel
-
-artifacts: ## Rebuild the component elsewhere and compare it with the committed one
+check-artifacts: ## Rebuild the component elsewhere and compare it with the committed one
 	@$(SETUP) tools
 	@$(SETUP) wasm
 	@echo "== rebuilding the component to compare it byte for byte"
@@ -82,7 +82,7 @@ bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="-
 	@$(SETUP) venv bench
 	@$(SETUP) damacy
 	@echo "== cargo bench"
-	@cargo bench --locked --workspace --bench plan --bench pipeline
+	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline
 	@echo "== the loader beside its peers"
 	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
 

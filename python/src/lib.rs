@@ -7,6 +7,7 @@
 mod buffer;
 mod convert;
 mod errors;
+mod fork;
 mod logging;
 mod pipeline;
 mod samples;
@@ -17,6 +18,8 @@ mod _native {
     use crate::buffer::Buffer;
     #[pymodule_export]
     use crate::convert::convert;
+    #[pymodule_export]
+    use crate::fork::{after_fork, before_fork};
     #[pymodule_export]
     use crate::pipeline::Pipeline;
     #[pymodule_export]

@@ -96,7 +96,7 @@ impl Iterator for PySamples {
 
     fn next(&mut self) -> Option<Result<Sample>> {
         if self.ready.is_empty() && self.iterator.is_some() && !EXITING.load(Ordering::Acquire) {
-            Python::try_attach(|py| self.pull(py));
+            crate::fork::enter(|py| self.pull(py));
         }
         self.ready.pop_front()
     }

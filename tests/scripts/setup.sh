@@ -7,7 +7,8 @@
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
 #   setup.sh wheel              the Python wheel, tried in an environment of its own
 #
-# Debian packages are installed only as root on a Debian-like system; elsewhere the missing tool is named.
+# Called by make, which sets the environment of builds. Debian packages are installed only as root on a Debian-like
+# system; elsewhere the missing tool is named.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
@@ -86,7 +87,8 @@ damacy() {
 wheel() {
     say "building the wheel with pip"
     rm -rf .cache/wheel-venv target/wheels
-    .venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w target/wheels ./python </dev/null
+    env -u PYO3_NO_PYTHON -u PYO3_BUILD_EXTENSION_MODULE .venv/bin/python -m pip wheel \
+        --quiet --disable-pip-version-check --no-deps -w target/wheels ./python </dev/null
     .venv/bin/python -m venv .cache/wheel-venv
     .cache/wheel-venv/bin/pip install --quiet --disable-pip-version-check target/wheels/damacy-*.whl </dev/null
     (cd .cache && wheel-venv/bin/python -c \

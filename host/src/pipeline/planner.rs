@@ -69,18 +69,14 @@ impl Planner<'_> {
         let begun = Instant::now();
         let opened = self.open(&mut taken);
         let index_bytes = self.arrays.take_metadata_bytes();
-        let mut more = Stats { plan_time: begun.elapsed(), index_bytes, ..Stats::default() };
-        self.shared.count(&more);
+        self.shared.count(&Stats { plan_time: begun.elapsed(), index_bytes, ..Stats::default() });
         while !taken.samples.is_empty() {
             let begun = Instant::now();
             let batches = taken.samples.len().div_ceil(self.shared.sizes.samples);
             let planned = self.plan(&mut taken, &opened, batches);
-            more = Stats { plan_time: begun.elapsed(), ..Stats::default() };
+            self.shared.count(&Stats { plan_time: begun.elapsed(), ..Stats::default() });
             let attempt = match planned {
-                Ok(Some((plan, uses))) => {
-                    more.windows = 1;
-                    self.start(&mut taken, &opened, plan, &uses)
-                }
+                Ok(Some((plan, uses))) => self.start(&mut taken, &opened, plan, &uses),
                 Ok(None) => Ok(Attempt::Fewer(batches)),
                 Err(error) if error.status() == Status::Budget && batches > 1 => Ok(Attempt::Fewer(batches / 2)),
                 Err(error) => Err(error),
@@ -90,14 +86,11 @@ impl Planner<'_> {
                     if fewer < batches {
                         former::put_back(self.shared, &mut taken, fewer);
                     }
-                    more.windows = 0;
-                    self.shared.count(&more);
                     continue;
                 }
                 Ok(Attempt::Started | Attempt::Closed) => {}
                 Err(error) => self.shared.fail(taken.first_batch, error),
             }
-            self.shared.count(&more);
             break;
         }
         drop_quietly(taken.samples);
@@ -269,6 +262,8 @@ impl Planner<'_> {
                 Slot { info, memory, complete: false }
             })
             .collect();
+        // Counted first: its batches may be popped before this thread runs again.
+        shared.count(&Stats { windows: 1, ..Stats::default() });
         let mut state = shared.lock();
         if state.closed {
             drop(state);

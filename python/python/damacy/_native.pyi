@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, final
 
 from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
 
-__all__ = ["Buffer", "Pipeline", "__version__", "at_exit", "convert"]
+__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert"]
 __version__: str
 
 # id, shape, dtype, nbytes, tags, memory
@@ -50,6 +50,12 @@ class Pipeline:
 
 def convert(source: Any, source_type: str, big_endian: bool, out: Any, dtype: int, engine: str) -> None:
     """Converts the elements of one buffer into another of the same shape, any strides, not overlapping."""
+
+def before_fork() -> None:
+    """Keeps background threads from entering Python until ``after_fork``, in the forking thread."""
+
+def after_fork() -> None:
+    """Lets background threads enter Python again."""
 
 def at_exit() -> None:
     """Makes background threads leave Python alone from now on."""

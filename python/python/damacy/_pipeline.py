@@ -7,6 +7,7 @@ background thread. Open pipelines are closed at interpreter exit.
 from __future__ import annotations
 
 import atexit
+import os
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -226,6 +227,12 @@ def _raising(error: Exception) -> Iterator[Sample]:
 
 
 _open_pipelines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_native.before_fork, after_in_parent=_native.after_fork, after_in_child=_native.after_fork
+    )
 
 
 @atexit.register
