@@ -77,14 +77,15 @@ pub(super) fn put_back(shared: &Shared, taken: &mut Taken, keep_batches: usize) 
 }
 
 fn decide(shared: &Shared, state: &State, patient: bool) -> Decision {
-    let free = state.pool.available();
+    let full = shared.window_batches(state);
+    // Two windows are started and not consumed at the most, however many buffers the budget carries.
+    let free = state.pool.available().min((2 * full).saturating_sub(state.slots.len()));
     let partial = state.partial > 0;
     let failing = state.failure.as_ref().is_some_and(|(id, _)| *id <= state.next_form());
     let ready = if partial && !failing { 1 } else { state.ready(&shared.sizes) };
     if ready == 0 || free == 0 {
         return Decision::Wait;
     }
-    let full = shared.window_batches(state);
     let possible = ready.min(free).min(full);
     let no_more_samples = partial || state.ended() || state.failure.is_some();
     if possible == full || (no_more_samples && possible == ready) {
