@@ -78,5 +78,5 @@ fn holds_no_path_of_its_builder() {
 #[test]
 fn is_small() {
     let bytes = component().len();
-    assert!(bytes < 400 << 10, "{bytes} bytes");
+    assert!(bytes < 300 << 10, "{bytes} bytes");
 }
