@@ -7,6 +7,7 @@
 mod buffer;
 mod convert;
 mod errors;
+mod feeding;
 mod logging;
 mod pipeline;
 mod samples;
@@ -18,9 +19,9 @@ mod _native {
     #[pymodule_export]
     use crate::convert::convert;
     #[pymodule_export]
-    use crate::pipeline::Pipeline;
+    use crate::feeding::{after_fork, at_exit, before_fork};
     #[pymodule_export]
-    use crate::samples::at_exit;
+    use crate::pipeline::Pipeline;
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, final
 
 from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
 
-__all__ = ["Buffer", "Pipeline", "__version__", "at_exit", "convert"]
+__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert"]
 __version__: str
 
 # id, shape, dtype, nbytes, tags, memory
@@ -53,3 +53,9 @@ def convert(source: Any, source_type: str, big_endian: bool, out: Any, dtype: in
 
 def at_exit() -> None:
     """Makes background threads leave Python alone from now on."""
+
+def before_fork() -> None:
+    """Waits until no background thread is making its interpreter state, and keeps it so."""
+
+def after_fork() -> None:
+    """Undoes :func:`before_fork`."""

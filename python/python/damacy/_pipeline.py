@@ -7,6 +7,7 @@ background thread. Open pipelines are closed at interpreter exit.
 from __future__ import annotations
 
 import atexit
+import os
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -225,6 +226,9 @@ def _raising(error: Exception) -> Iterator[Sample]:
     yield
 
 
+os.register_at_fork(
+    before=_native.before_fork, after_in_parent=_native.after_fork, after_in_child=_native.after_fork
+)
 _open_pipelines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 
 
