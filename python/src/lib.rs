@@ -7,7 +7,7 @@
 mod buffer;
 mod convert;
 mod errors;
-mod fork;
+mod feeding;
 mod logging;
 mod pipeline;
 mod samples;
@@ -19,11 +19,9 @@ mod _native {
     #[pymodule_export]
     use crate::convert::convert;
     #[pymodule_export]
-    use crate::fork::{after_fork, before_fork};
+    use crate::feeding::{after_fork, at_exit, before_fork};
     #[pymodule_export]
     use crate::pipeline::Pipeline;
-    #[pymodule_export]
-    use crate::samples::at_exit;
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -3,6 +3,7 @@
 //! The host's feeder thread advances it and attaches to the interpreter for each item (for several at a time
 //! where the iterator cannot block). What the iterator raises becomes an error with that exception as its cause.
 
+use crate::feeding;
 use damacy::pipeline::Tag;
 use damacy::{Error, Result, Sample, Status};
 use pyo3::exceptions::PyStopIteration;
@@ -10,16 +11,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 static SAMPLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-static EXITING: AtomicBool = AtomicBool::new(false);
-
-/// From now on no feeder thread attaches to the interpreter, which is about to end.
-#[pyfunction]
-pub fn at_exit() {
-    EXITING.store(true, Ordering::Release);
-}
 
 /// The host's view of a Python iterator.
 pub struct PySamples {
@@ -95,8 +88,8 @@ impl Iterator for PySamples {
     type Item = Result<Sample>;
 
     fn next(&mut self) -> Option<Result<Sample>> {
-        if self.ready.is_empty() && self.iterator.is_some() && !EXITING.load(Ordering::Acquire) {
-            crate::fork::enter(|py| self.pull(py));
+        if self.ready.is_empty() && self.iterator.is_some() {
+            feeding::attached(|py| self.pull(py));
         }
         self.ready.pop_front()
     }

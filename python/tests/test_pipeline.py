@@ -112,6 +112,20 @@ def test_one_thread_at_a_time_advances_the_iterators(row_samples):
     assert threading.get_ident() not in threads
 
 
+def test_what_an_iterator_keeps_by_thread_is_there_at_the_next_item(row_samples):
+    local = threading.local()
+
+    def counting():
+        for sample in row_samples(20):
+            local.count = getattr(local, "count", 0) + 1
+            yield damacy.Sample(sample.uri, sample.aabb, tag=local.count)
+
+    with damacy.Pipeline(SPEC) as pipeline:
+        pipeline.push(counting())
+        pipeline.push(counting())
+        assert tags(pipeline) == [(2 * i + 1, 2 * i + 2) for i in range(20)]
+
+
 def test_iteration_ends_and_goes_on_after_another_push(row_samples):
     with damacy.Pipeline(SPEC) as pipeline:
         assert list(pipeline) == []

@@ -148,6 +148,33 @@ def test_a_forked_child_opens_pipelines_of_its_own(rows, engine, exit_):
         assert done.returncode == 0
 
 
+FORKS = """
+import os
+import damacy
+
+def samples():
+    while True:
+        yield damacy.Sample({path!r}, [(0, 1), (0, 5)])
+
+for _ in range(20):
+    with damacy.Pipeline(damacy.BatchSpec(2, (1, 5))) as pipeline:
+        pipeline.push(samples())
+        for _ in range(10):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+            pipeline.pop(timeout=30)
+print("end")
+"""
+
+
+def test_forking_while_a_generator_is_busy_hangs_nobody(rows):
+    """Seen: the child waited for ever in CPython's own handler, when the feeder was attaching as it forked."""
+    done = run(FORKS, path=rows[0])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
 def test_a_forked_data_loader_worker_uses_damacy(rows, row_samples):
     torch_data = pytest.importorskip("torch.utils.data")
     path, data = rows

@@ -51,11 +51,11 @@ class Pipeline:
 def convert(source: Any, source_type: str, big_endian: bool, out: Any, dtype: int, engine: str) -> None:
     """Converts the elements of one buffer into another of the same shape, any strides, not overlapping."""
 
-def before_fork() -> None:
-    """Keeps background threads from entering Python until ``after_fork``, in the forking thread."""
-
-def after_fork() -> None:
-    """Lets background threads enter Python again."""
-
 def at_exit() -> None:
     """Makes background threads leave Python alone from now on."""
+
+def before_fork() -> None:
+    """Waits until no background thread is making its interpreter state, and keeps it so."""
+
+def after_fork() -> None:
+    """Undoes :func:`before_fork`."""

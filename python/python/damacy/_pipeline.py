@@ -226,13 +226,10 @@ def _raising(error: Exception) -> Iterator[Sample]:
     yield
 
 
+os.register_at_fork(
+    before=_native.before_fork, after_in_parent=_native.after_fork, after_in_child=_native.after_fork
+)
 _open_pipelines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_native.before_fork, after_in_parent=_native.after_fork, after_in_child=_native.after_fork
-    )
 
 
 @atexit.register
