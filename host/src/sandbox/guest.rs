@@ -22,7 +22,7 @@ type Called<T> = wasmtime::Result<std::result::Result<T, bindings::exports::dama
 /// A memory larger than this goes back after the call, bytes.
 const KEEP_BYTES: u64 = 16 << 20;
 /// Bytes of source or output, whichever are more, in one block of a conversion: the block, its copy in the guest and the
-/// output stay in L2. Measured with `benches/sandbox.rs`.
+/// output stay in L2. `benches/sandbox.rs` shows what a call moves a second.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// One instance. A trap poisons it: later calls make a fresh instance first.
