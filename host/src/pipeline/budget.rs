@@ -40,6 +40,14 @@ pub(super) fn fit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> Option<F
     Some(Fit { workers: workers as usize, buffers: buffers.min(sizes.max_buffers as u64) as usize })
 }
 
+/// The same beside `in_use` buffers that cannot be given up now: no more than `workers` run than these leave room for.
+pub(super) fn refit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64, workers: usize, in_use: usize) -> Option<Fit> {
+    let most = fit(sizes, decode_bytes, plan_bytes)?;
+    let of = |workers| fit(&Sizes { workers, ..*sizes }, decode_bytes, plan_bytes);
+    let enough = |fitted: &Fit| fitted.buffers >= in_use;
+    (workers + 1..=most.workers).rev().filter_map(of).find(enough).or_else(|| of(workers.max(1)))
+}
+
 /// Most batches in a window: half of the buffers, so that the next window can run while one is consumed.
 pub(super) fn window_batches(sizes: &Sizes, buffers: usize) -> usize {
     sizes.lookahead_batches.min(buffers / 2).max(1)
@@ -94,6 +102,16 @@ mod tests {
         assert_eq!(fit(&sizes(isize::MAX as usize, u64::MAX, 1), u64::MAX, u64::MAX), None);
         assert_eq!(decode_need(u64::MAX), u64::MAX);
         assert!(fit(&sizes(1, u64::MAX, 1024), LEAST_DECODE_BYTES, 0).is_some());
+    }
+
+    #[test]
+    fn buffers_in_use_go_before_more_workers() {
+        let s = sizes(1 << 20, 10 << 20, 4);
+        assert_eq!(refit(&s, 2 << 20, 0, 1, 9), Some(Fit { workers: 1, buffers: 8 }));
+        assert_eq!(refit(&s, 2 << 20, 0, 1, 3), Some(Fit { workers: 3, buffers: 4 }));
+        assert_eq!(refit(&s, 2 << 20, 0, 1, 2), Some(Fit { workers: 4, buffers: 2 }));
+        assert_eq!(refit(&s, 2 << 20, 0, 4, 3), Some(Fit { workers: 4, buffers: 2 }));
+        assert_eq!(refit(&s, 2 << 20, 10 << 20, 1, 3), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::budget::{LEAST_DECODE_BYTES, fit};
 use crate::convert::Engine;
 use crate::error::{Error, Result};
+use crate::pipeline::Sample;
 use crate::{BatchSpec, Status};
 use std::time::Duration;
 
@@ -11,6 +12,9 @@ use std::time::Duration;
 const MAX_WORKERS: usize = 1024;
 /// Look-ahead when none is asked for, samples.
 const DEFAULT_LOOKAHEAD: u64 = 256;
+
+/// What a sample's URI and tag are taken to need.
+const URI_BYTES: usize = 128;
 
 /// Limits of the CPU executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +63,8 @@ impl Default for PlanLimits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLimits {
     /// Samples in a look-ahead window, at least 1; rounded down to whole batches, but at least one batch.
-    /// Default: as far as half of the output buffers carries, at most 256.
+    /// Default: as far as half of the output buffers carries, at most 256. No more than a plan's `max_chunks`, nor than
+    /// an eighth of `max_memory_bytes` carries, since samples are pulled that far ahead.
     pub lookahead_samples: Option<usize>,
 }
 
@@ -76,7 +81,8 @@ pub struct PipelineConfig {
     pub queues: QueueLimits,
     /// Whether a last partial batch is dropped (default) or comes out at the end of iteration.
     pub drop_last: bool,
-    /// How long `pop` waits while the consumer holds every output buffer, before `PoolStarved`. Default: for ever.
+    /// How long the consumer may hold every output buffer while it asks for batches, in one `pop` or in several, before
+    /// `PoolStarved`. Default: for ever.
     pub pop_timeout: Option<Duration>,
 }
 
@@ -171,7 +177,7 @@ pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
         samples: spec.samples as usize,
         sample_bytes: sample_bytes as usize,
         batch_bytes: batch_bytes as usize,
-        lookahead_batches: (lookahead / spec.samples).max(1) as usize,
+        lookahead_batches: (lookahead.min(most_lookahead(config)) / spec.samples).max(1) as usize,
         workers,
         max_buffers,
         memory_bytes: limits.max_memory_bytes,
@@ -188,6 +194,12 @@ pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
             ),
         )),
     }
+}
+
+/// Samples that are worth pulling: each needs a chunk at least, and three windows of them are in memory.
+fn most_lookahead(config: &PipelineConfig) -> u64 {
+    let sample_bytes = size_of::<Sample>() + size_of::<(u64, u64)>() * config.output.shape.len() + URI_BYTES;
+    config.planner.max_chunks.min(config.executor.limits.max_memory_bytes / 8 / (3 * sample_bytes as u64))
 }
 
 /// `a batch takes 8 samples x 64 x 128 x 128 elements x 4 bytes = 33554432 bytes`.

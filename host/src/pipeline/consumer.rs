@@ -42,9 +42,13 @@ pub(super) fn take(
     let begun = Instant::now();
     let mut check_at = check.is_some().then(|| begun + CHECK_EVERY);
     let deadline = timeout.and_then(|t| begun.checked_add(t));
-    let mut starved = Starved::default();
+    let mut warned = false;
     let mut dropped = Vec::new();
     let mut state = shared.lock();
+    if want == Want::Whole && state.withdraw_partial() {
+        shared.plan.notify_all();
+        shared.consume.notify_all();
+    }
     let outcome = loop {
         if state.closed {
             break Err(closed("pop"));
@@ -53,6 +57,12 @@ pub(super) fn take(
             && *id <= state.next_pop
         {
             break Err(error.clone());
+        }
+        if let Some(slot) = state.slots.front()
+            && want == Want::Whole
+            && slot.info.samples < shared.sizes.samples as u64
+        {
+            break Err(partial_is_next(shared, slot.info.samples));
         }
         if state.slots.front().is_some_and(|slot| slot.complete) {
             break Ok(take_front(&mut state));
@@ -72,19 +82,27 @@ pub(super) fn take(
             }
         }
         let now = Instant::now();
-        let starved_until = starved.until(shared, &state, now);
+        let starved_since = starved_since(&mut state, begun, now);
+        let starved_until = shared.config.pop_timeout.and_then(|t| starved_since?.checked_add(t));
         if starved_until.is_some_and(|until| until <= now) {
+            state.starved_reported = Some(now);
             break Err(pool_starved(&state, shared.config.pop_timeout).starved());
         }
         if deadline.is_some_and(|until| until <= now) {
             break Err(timed_out(&state, timeout));
         }
-        let wake = [deadline, starved_until, starved.warn_at(timeout), check_at].into_iter().flatten().min();
+        let warn_at = (timeout.is_none() && !warned).then_some(starved_since).flatten();
+        let warn_at = warn_at.and_then(|since| since.checked_add(WARN_STARVED));
+        if warn_at.is_some_and(|at| at <= now) {
+            warned = true;
+            log::warn!("pop has waited {} s for an output buffer: {}", WARN_STARVED.as_secs(), held(&state));
+            continue;
+        }
+        let wake = [deadline, starved_until, warn_at, check_at].into_iter().flatten().min();
         state = match wake {
             Some(until) => shared.wait_for(&shared.consume, state, until.saturating_duration_since(now)),
             None => shared.wait(&shared.consume, state),
         };
-        starved.warn(&state);
         if let Some(check) = check.as_deref_mut()
             && check_at.is_some_and(|at| at <= Instant::now())
         {
@@ -136,6 +154,18 @@ fn too_few(shared: &Shared, state: &State) -> Error {
     Error::new(Status::Again, "pop", format!("no batch can complete: {message}"))
 }
 
+fn partial_is_next(shared: &Shared, samples: u64) -> Error {
+    Error::new(
+        Status::Again,
+        "pop",
+        format!(
+            "no whole batch can complete: the next one is the last of an iteration, with {samples} of {} samples, and \
+             comes out of the iteration alone",
+            shared.sizes.samples
+        ),
+    )
+}
+
 fn timed_out(state: &State, timeout: Option<Duration>) -> Error {
     let seconds = timeout.unwrap_or_default().as_secs_f64();
     let held = held(state);
@@ -163,34 +193,16 @@ fn held(state: &State) -> String {
     )
 }
 
-/// Since when the consumer has held every buffer.
-#[derive(Default)]
-struct Starved {
-    since: Option<Instant>,
-    warned: bool,
-}
-
-impl Starved {
-    /// When that has lasted too long; `None` if it has no end or is not so.
-    fn until(&mut self, shared: &Shared, state: &State, now: Instant) -> Option<Instant> {
-        if state.slots.is_empty() && state.pool.held > 0 && state.pool.held >= state.pool.fit.buffers {
-            let since = *self.since.get_or_insert(now);
-            return shared.config.pop_timeout.and_then(|t| since.checked_add(t));
-        }
-        self.since = None;
-        None
+/// Since when consumers have held every buffer while they wanted a batch, as it counts for a call: once that is
+/// reported, calls that begin later count from the report.
+fn starved_since(state: &mut State, begun: Instant, now: Instant) -> Option<Instant> {
+    let pool = &state.pool;
+    if !state.slots.is_empty() || pool.held == 0 || pool.held < pool.fit.buffers {
+        state.not_starved();
+        return None;
     }
-
-    fn warn_at(&self, timeout: Option<Duration>) -> Option<Instant> {
-        (timeout.is_none() && !self.warned).then_some(self.since?.checked_add(WARN_STARVED)?)
-    }
-
-    fn warn(&mut self, state: &State) {
-        if !self.warned && self.since.is_some_and(|since| since.elapsed() >= WARN_STARVED) {
-            self.warned = true;
-            log::warn!("pop has waited {} s for an output buffer: {}", WARN_STARVED.as_secs(), held(state));
-        }
-    }
+    let since = *state.starved_since.get_or_insert(now);
+    Some(state.starved_reported.filter(|&reported| reported <= begun).unwrap_or(since))
 }
 
 fn count(shared: &Shared, outcome: &Result<Option<Batch>>, wait_time: Duration, dropped: usize) {

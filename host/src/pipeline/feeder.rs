@@ -89,13 +89,18 @@ fn wants(shared: &Shared, state: &State) -> bool {
 /// Ends the feeding with an error at the batch being filled.
 fn stop(shared: &Shared, current: Option<SampleIter>, error: Error) {
     let mut state = shared.lock();
+    if state.closed {
+        drop(state);
+        drop_quietly((current, error));
+        return;
+    }
     state.feeding = false;
     let partial = usize::from(state.partial > 0);
     let whole = (state.samples.len() - state.partial) / shared.sizes.samples;
     let id = state.next_form() + (partial + whole) as u64;
-    shared.fail_locked(&mut state, id, error);
+    let unwanted = shared.fail_locked(&mut state, id, error);
     drop(state);
-    drop_quietly(current);
+    drop_quietly((current, unwanted));
 }
 
 /// Drops what belongs to the caller; a panic in its destructor is the caller's, and ends nothing here.

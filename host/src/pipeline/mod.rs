@@ -85,6 +85,9 @@ impl Pipeline {
             return Err(consumer::closed("push"));
         }
         state.pushed.push_back(samples);
+        if state.withdraw_partial() {
+            self.shared.plan.notify_all();
+        }
         self.shared.feed.notify_all();
         Ok(())
     }
@@ -93,7 +96,9 @@ impl Pipeline {
     ///
     /// # Errors
     /// `Again` at once when no batch can complete ("3 of 8 samples pushed"), or after `timeout` when one could;
-    /// starved `Again` when the consumer has held every buffer for `pop_timeout`; sticky errors of the batch; `Shutdown`.
+    /// starved `Again` when the consumer has held every buffer for `pop_timeout`, over this call and those before it;
+    /// `Again` at once when the next batch is a partial one that `next_batch` has begun; sticky errors of the batch;
+    /// `Shutdown`.
     pub fn pop(&self, timeout: Option<Duration>) -> Result<Batch> {
         self.whole(timeout, None)
     }
@@ -157,7 +162,8 @@ impl Pipeline {
     }
 
     /// Stops everything and wakes every blocked call with `Shutdown`; batches already popped stay valid. Idempotent.
-    /// Returns when the background threads have ended (a sample iterator that blocks for ever is left behind).
+    /// Returns when the background threads have ended (a sample iterator that blocks for ever, in `next` or in its
+    /// destructor, is left behind); a second call while the first is waiting returns at once.
     pub fn close(&self) {
         if !self.shared.is_own_process() {
             return;
@@ -204,11 +210,13 @@ impl Shared {
         let samples = std::mem::take(&mut state.samples);
         let slots = std::mem::take(&mut state.slots);
         let windows = std::mem::take(&mut state.windows);
+        let failure = state.failure.take();
+        state.partial = 0;
         for everyone in [&self.feed, &self.plan, &self.work, &self.consume] {
             everyone.notify_all();
         }
         drop(state);
         drop((free, windows));
-        feeder::drop_quietly((pushed, samples, slots));
+        feeder::drop_quietly((pushed, samples, slots, failure));
     }
 }

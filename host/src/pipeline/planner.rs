@@ -5,7 +5,7 @@
 
 use super::arrays::Arrays;
 use super::batch::BatchInfo;
-use super::budget::{Fit, decode_need, fit};
+use super::budget::{Fit, decode_need, fit, refit};
 use super::buffer::Memory;
 use super::check::{Expected, uses_per_sample};
 use super::config::{describe_batch, shortfall};
@@ -23,6 +23,7 @@ use damacy_core::planner::{Plan, Request, SampleBox};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Runs until the pipeline is closed.
@@ -70,6 +71,10 @@ impl Planner<'_> {
         let opened = self.open(&mut taken);
         let index_bytes = self.arrays.take_metadata_bytes();
         self.shared.count(&Stats { plan_time: begun.elapsed(), index_bytes, ..Stats::default() });
+        let Some(opened) = opened else {
+            drop_quietly(taken.samples);
+            return;
+        };
         while !taken.samples.is_empty() {
             let begun = Instant::now();
             let batches = taken.samples.len().div_ceil(self.shared.sizes.samples);
@@ -97,10 +102,14 @@ impl Planner<'_> {
     }
 
     /// Opens the arrays of all samples. At the first that fails its batch is blamed, and it and those after it leave.
-    fn open(&mut self, taken: &mut Taken) -> Opened {
+    /// `None` when closed: many slow opens are not waited for.
+    fn open(&mut self, taken: &mut Taken) -> Option<Opened> {
         let mut opened = Opened::default();
         let mut indices: HashMap<Arc<str>, u32> = HashMap::new();
         for (index, sample) in taken.samples.iter().enumerate() {
+            if self.shared.closed.load(Ordering::Relaxed) {
+                return None;
+            }
             let array = match indices.get(&sample.uri) {
                 Some(&array) => array,
                 None => match self.arrays.get(&sample.uri, &mut self.guest).and_then(|a| self.affordable(a)) {
@@ -119,7 +128,7 @@ impl Planner<'_> {
             };
             opened.boxes.push(SampleBox { array, bounds: sample.bounds.clone() });
         }
-        opened
+        Some(opened)
     }
 
     /// The array, if one of its chunks can be decoded within the budget.
@@ -216,9 +225,15 @@ impl Planner<'_> {
             }
             None => format!("batch {}", taken.first_batch),
         };
+        let said = error.to_string();
+        // The planner counts samples from the start of its request, which the caller knows nothing of.
+        let said = match sample.and_then(|s| said.strip_prefix(&format!("sample {s}: "))) {
+            Some(rest) => rest,
+            None => &said,
+        };
         let message = match array {
-            Some(array) => format!("{}: {error}; {place}; the array is {}", array.uri(), array.describe()),
-            None => format!("{error}; {place}"),
+            Some(array) => format!("{}: {said}; {place}; the array is {}", array.uri(), array.describe()),
+            None => format!("{said}; {place}"),
         };
         Error::new(error.status, "plan", message)
     }
@@ -241,8 +256,10 @@ impl Planner<'_> {
                     if !state.closed {
                         state.pool.existing -= batches - memory.len();
                         state.pool.free.append(&mut memory);
-                        state.pool.plan_bytes -= plan_bytes(&plan);
                     }
+                    let surplus = shared.release_plan(&mut state, plan_bytes(&plan));
+                    drop(state);
+                    drop(surplus);
                     return Err(error);
                 }
             }
@@ -287,7 +304,9 @@ impl Planner<'_> {
                 return Ok(Reserved::Closed);
             }
             let decode_bytes = state.pool.decode_bytes.max(opened.decode_bytes);
-            let fitted = fit(&shared.sizes, decode_bytes, state.pool.plan_bytes + plan_bytes);
+            let pool = &state.pool;
+            let plans = pool.plan_bytes + plan_bytes;
+            let fitted = refit(&shared.sizes, decode_bytes, plans, pool.fit.workers, pool.existing - pool.free.len());
             match fitted {
                 None if state.pool.plan_bytes > 0 => {}
                 None if batches > 1 => return Ok(Reserved::Fewer(batches / 2)),

@@ -5,9 +5,10 @@
 
 use super::SampleIter;
 use super::batch::BatchInfo;
-use super::budget::{Fit, LEAST_DECODE_BYTES, fit, window_batches};
+use super::budget::{Fit, LEAST_DECODE_BYTES, fit, refit, window_batches};
 use super::buffer::Memory;
 use super::config::{PipelineConfig, Sizes};
+use super::feeder::drop_quietly;
 use super::stats::Stats;
 use super::window::Window;
 use crate::Status;
@@ -16,6 +17,7 @@ use crate::pipeline::Sample;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Shared by all threads and by the batches that are out.
 pub(super) struct Shared {
@@ -68,6 +70,10 @@ pub(super) struct State {
     pub windows: VecDeque<Arc<Window>>,
     /// Output buffers and the budget.
     pub pool: Pool,
+    /// Since when consumers have held every buffer while they wanted another batch; over calls, not within one.
+    pub starved_since: Option<Instant>,
+    /// When that was last reported.
+    pub starved_reported: Option<Instant>,
 }
 
 /// A started batch.
@@ -135,13 +141,20 @@ impl State {
         self.pushed.is_empty() && !self.feeding
     }
 
-    /// Keeps the error if no earlier batch has one.
-    fn fail(&mut self, id: u64, error: Error) -> bool {
-        let earlier = self.failure.as_ref().is_some_and(|(first, _)| *first <= id);
-        if !earlier {
-            self.failure = Some((id, error));
+    /// No buffer is held by consumers, or not all of them.
+    pub fn not_starved(&mut self) {
+        self.starved_since = None;
+        self.starved_reported = None;
+    }
+
+    /// Takes back the decision for a last partial batch, unless the planner is at it or the feeding ended in an error
+    /// (which belongs to the batch after it). True if there was one.
+    pub fn withdraw_partial(&mut self) -> bool {
+        let withdrawn = self.partial > 0 && self.failure.is_none();
+        if withdrawn {
+            self.partial = 0;
         }
-        !earlier
+        withdrawn
     }
 }
 
@@ -170,6 +183,8 @@ impl Shared {
                 plan_bytes: 0,
                 peak_bytes: 0,
             },
+            starved_since: None,
+            starved_reported: None,
         };
         Shared {
             config,
@@ -235,20 +250,22 @@ impl Shared {
     /// Records that batch `id` cannot come out.
     pub fn fail(&self, id: u64, error: Error) {
         let mut state = self.lock();
-        if state.fail(id, error) {
-            self.failed_from.fetch_min(id, Ordering::Relaxed);
-            self.consume.notify_all();
-            self.plan.notify_all();
-        }
+        let unwanted = self.fail_locked(&mut state, id, error);
+        drop(state);
+        drop_quietly(unwanted);
     }
 
-    /// The same where the state is already locked.
-    pub fn fail_locked(&self, state: &mut State, id: u64, error: Error) {
-        if state.fail(id, error) {
-            self.failed_from.fetch_min(id, Ordering::Relaxed);
-            self.consume.notify_all();
-            self.plan.notify_all();
+    /// The same where the state is already locked. An error may hold the user's objects: the one that does not count
+    /// is returned, to be dropped outside the lock.
+    #[must_use]
+    pub fn fail_locked(&self, state: &mut State, id: u64, error: Error) -> Option<Error> {
+        if state.closed || state.failure.as_ref().is_some_and(|(first, _)| *first <= id) {
+            return Some(error);
         }
+        self.failed_from.fetch_min(id, Ordering::Relaxed);
+        self.consume.notify_all();
+        self.plan.notify_all();
+        state.failure.replace((id, error)).map(|(_, later)| later)
     }
 
     /// Id of the first batch that is known to fail, or `u64::MAX`.
@@ -267,11 +284,33 @@ impl Shared {
         let pool = &mut state.pool;
         pool.fit = fit;
         pool.decode_bytes = decode_bytes;
-        self.concurrency.store(fit.workers, Ordering::Relaxed);
+        if self.concurrency.swap(fit.workers, Ordering::Relaxed) < fit.workers {
+            self.work.notify_all();
+        }
         let surplus = pool.existing.saturating_sub(fit.buffers).min(pool.free.len());
         let keep = pool.free.len() - surplus;
         pool.existing -= surplus;
         pool.free.split_off(keep)
+    }
+
+    /// Gives a plan's bytes back to the budget, which may now carry more buffers or workers; free buffers beyond it are
+    /// returned, to be freed outside the lock.
+    #[must_use]
+    pub fn release_plan(&self, state: &mut State, plan_bytes: u64) -> Vec<Arc<Memory>> {
+        if state.closed {
+            return Vec::new();
+        }
+        let pool = &mut state.pool;
+        pool.plan_bytes = pool.plan_bytes.saturating_sub(plan_bytes);
+        let in_use = pool.existing - pool.free.len();
+        let decode_bytes = pool.decode_bytes.max(LEAST_DECODE_BYTES);
+        let surplus = match refit(&self.sizes, decode_bytes, pool.plan_bytes, pool.fit.workers, in_use) {
+            Some(fitted) => self.adopt(state, fitted, decode_bytes),
+            None => Vec::new(),
+        };
+        self.plan.notify_all();
+        self.consume.notify_all();
+        surplus
     }
 
     /// Most batches in a window now.
@@ -285,8 +324,8 @@ impl Shared {
             return;
         }
         let mut state = self.lock();
-        let pool = &mut state.pool;
-        pool.held -= 1;
+        state.pool.held -= 1;
+        state.not_starved();
         let surplus = if state.closed || state.pool.existing > state.pool.fit.buffers {
             state.pool.existing -= 1;
             Some(memory)

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-/// How long `close` waits for an iterator to come back.
+/// How long `close` waits for an iterator to come back, and for its destructor.
 const FEEDER_GRACE: Duration = Duration::from_millis(50);
 
 /// Handles of everything that runs.
@@ -92,7 +92,8 @@ impl Threads {
         }
         let until = Instant::now() + FEEDER_GRACE;
         let mut state = shared.lock();
-        while state.pulling {
+        // Its destructor may take as long as the iterator itself.
+        while state.pulling || state.feeding {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 log::debug!("a sample iterator is still busy: its thread ends when it returns");

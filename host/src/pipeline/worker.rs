@@ -35,8 +35,9 @@ pub(super) fn run(shared: &Shared, index: usize) {
             }
             if window.chunks_done(chunks.len()) {
                 let mut state = shared.lock();
-                state.pool.plan_bytes = state.pool.plan_bytes.saturating_sub(window.plan_bytes);
-                shared.plan.notify_all();
+                let surplus = shared.release_plan(&mut state, window.plan_bytes);
+                drop(state);
+                drop(surplus);
             }
         }
         if window.is_claimed() {
@@ -86,11 +87,20 @@ impl<'a> Worker<'a> {
         if first_batch >= self.shared.failed_from() {
             return;
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.chunk(window, chunk)));
+        let mut figures = Stats::default();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let done = self.chunk(window, chunk, &mut figures);
+            // Counted before the batch can be popped.
+            self.shared.count(&std::mem::take(&mut figures));
+            done?;
+            self.uses_done(window, chunk);
+            Ok(())
+        }));
         let error = match outcome {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error,
             Err(panic) => {
+                self.shared.count(&figures);
                 self.scratch = Scratch::default();
                 let array = window.arrays.get(window.plan.chunks[chunk].array as usize).map_or("", |array| array.uri());
                 let text = panic_text(&*panic);
@@ -100,45 +110,52 @@ impl<'a> Worker<'a> {
         self.shared.fail(first_batch, error);
     }
 
-    fn chunk(&mut self, window: &Window, chunk: usize) -> Result<()> {
+    /// Reads, decodes and places a chunk. What was done before a failure is in the figures too.
+    fn chunk(&mut self, window: &Window, chunk: usize, figures: &mut Stats) -> Result<()> {
         let rank = window.plan.rank as usize;
         let array_index = window.plan.chunks[chunk].array as usize;
         let array = &window.arrays[array_index];
         let uses = window.uses(chunk);
         let coords = &window.plan.coords[chunk * rank..][..rank];
-        let mut more = Stats { needed_bytes: needed_bytes(window, chunk), ..Stats::default() };
         let begun = Instant::now();
         let reuse = std::mem::take(&mut self.encoded);
-        let fetched = array.fetch(coords, encoded_limit(array.decoded_bytes()), reuse, &mut more.index_bytes)?;
+        let fetched = array.fetch(coords, encoded_limit(array.decoded_bytes()), reuse, &mut figures.index_bytes);
         let read = Instant::now();
-        more.read_time = read - begun;
-        match fetched {
+        figures.read_time = read - begun;
+        match fetched? {
             Some(encoded) => {
-                more.read_bytes = encoded.bytes.len() as u64;
-                let elements = array.decode(&encoded, &mut self.scratch)?;
+                figures.read_bytes = encoded.bytes.len() as u64;
+                let elements = array.decode(&encoded, &mut self.scratch);
                 let decoded = Instant::now();
-                more.decode_time = decoded - read;
-                more.decoded_bytes = elements.len() as u64;
-                more.chunks_decoded = 1;
-                more.decodes_avoided = uses.len() as u64 - 1;
-                self.scatter.uses(window, array_index, uses.clone(), &Content::Decoded(elements))?;
-                more.convert_time = decoded.elapsed();
+                figures.decode_time = decoded - read;
+                let elements = elements?;
+                figures.decoded_bytes = elements.len() as u64;
+                figures.chunks_decoded = 1;
+                figures.decodes_avoided = uses.len() as u64 - 1;
+                let placed = self.scatter.uses(window, array_index, uses, &Content::Decoded(elements));
+                figures.convert_time = decoded.elapsed();
+                placed?;
                 self.encoded = encoded.bytes;
             }
             None => {
-                more.chunks_missing = 1;
-                self.scatter.uses(window, array_index, uses.clone(), &Content::Missing)?;
-                more.convert_time = read.elapsed();
+                figures.chunks_missing = 1;
+                let placed = self.scatter.uses(window, array_index, uses, &Content::Missing);
+                figures.convert_time = read.elapsed();
+                placed?;
             }
         }
-        self.shared.count(&more);
-        for use_index in uses {
+        figures.needed_bytes = needed_bytes(window, chunk);
+        Ok(())
+    }
+
+    /// Counts the uses of a chunk as written.
+    fn uses_done(&self, window: &Window, chunk: usize) {
+        for use_index in window.uses(chunk) {
             let batch = window.batch_of(use_index);
             if window.batches[batch].use_done() {
                 self.complete(window.first_batch + batch as u64);
             }
         }
-        Ok(())
     }
 
     fn complete(&self, id: u64) {

@@ -1,7 +1,10 @@
 //! Memory stays within the budget, whatever the chunks are.
 
 use crate::store::{PATIENCE, Store, as_u16, config, good, row, values};
-use damacy::{Pipeline, Status};
+use damacy::{Pipeline, Sample, Status};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -75,4 +78,50 @@ fn no_more_output_buffers_exist_than_asked_for() {
     assert_eq!(pipeline.stats().buffers_held, 1);
     drop(held);
     assert_eq!(pipeline.stats().buffers_held, 0);
+}
+
+#[test]
+fn buffers_that_a_finished_plan_gave_room_to_are_used() {
+    // 400 chunks a batch: a plan takes the room of many batches of 800 bytes. With two plans pending two buffers fit.
+    let store = Store::new(&[400], &[1]);
+    let mut config = config(1, &[400]);
+    config.executor.limits.workers = Some(1);
+    config.queues.lookahead_samples = Some(1);
+    config.pop_timeout = Some(Duration::from_secs(2));
+    let pipeline = Pipeline::new(config.clone()).unwrap();
+    pipeline.push(good(vec![row(&store, 0, 400)])).unwrap();
+    let before = pipeline.stats().memory_bytes;
+    pipeline.pop(PATIENCE).unwrap();
+    let plan = pipeline.stats().peak_memory_bytes - before - (MIB + (64 << 10) + 4) - 800;
+    assert!(plan > 10 * 800, "{plan}");
+    config.executor.limits.max_memory_bytes = MIB + (64 << 10) + 4 + 2 * 800 + 2 * plan;
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good(vec![row(&store, 0, 400); 40])).unwrap();
+    let mut held = Vec::new();
+    for id in 0..10 {
+        held.push(pipeline.pop(PATIENCE).unwrap_or_else(|error| panic!("batch {id}: {error}")));
+    }
+    let stats = pipeline.stats();
+    assert!(stats.peak_memory_bytes <= MIB + (64 << 10) + 4 + 2 * 800 + 2 * plan, "{stats:?}");
+}
+
+#[test]
+fn no_look_ahead_pulls_more_samples_than_a_plan_may_have_chunks() {
+    let store = Store::new(&[100], &[9]);
+    let mut config = config(1, &[1]);
+    config.queues.lookahead_samples = Some(1_000_000_000);
+    config.planner.max_chunks = 1000;
+    let pipeline = Pipeline::new(config).unwrap();
+    let pulled = Arc::new(AtomicU64::new(0));
+    let (counter, uri) = (Arc::clone(&pulled), store.uri());
+    pipeline
+        .push(Box::new((0..).map(move |i: u64| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            Ok(Sample { uri: Arc::clone(&uri), bounds: vec![(i % 90, i % 90 + 1)], tag: None })
+        })))
+        .unwrap();
+    pipeline.pop(PATIENCE).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let pulled = pulled.load(Ordering::SeqCst);
+    assert!(pulled <= 3001, "{pulled} samples pulled");
 }

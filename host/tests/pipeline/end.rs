@@ -2,6 +2,7 @@
 
 use crate::store::{PATIENCE, Store, as_u16, config, good, pipeline, row, values};
 use damacy::{Pipeline, Status};
+use std::time::{Duration, Instant};
 
 #[test]
 fn pop_says_at_once_how_many_samples_are_there() {
@@ -87,4 +88,50 @@ fn every_consumer_of_an_iteration_sees_its_end() {
         });
         assert_eq!(consumed, 20);
     }
+}
+
+#[test]
+fn a_partial_batch_that_an_iteration_began_never_comes_out_of_pop() {
+    let store = Store::new(&[100], &[9]);
+    for pause in [0, 30] {
+        let mut config = config(8, &[1]);
+        config.drop_last = false;
+        let pipeline = Pipeline::new(config).unwrap();
+        pipeline.push(good((0..3).map(|i| row(&store, i, 1)).collect())).unwrap();
+        // The feeder meets the end of the samples.
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(pipeline.next_batch(Some(Duration::ZERO)).expect_err("too early").status(), Status::Again);
+        std::thread::sleep(Duration::from_millis(pause));
+        pipeline.push(good((3..8).map(|i| row(&store, i, 1)).collect())).unwrap();
+        match pipeline.pop(PATIENCE) {
+            Ok(batch) => assert_eq!(as_u16(&batch), values(&[(0, 8)])),
+            Err(error) => {
+                assert_eq!(error.status(), Status::Again, "{error}");
+                assert!(error.message().contains("3 of 8 samples"), "{error}");
+                assert_eq!(as_u16(&pipeline.next_batch(PATIENCE).unwrap().unwrap()), values(&[(0, 3)]));
+                assert_eq!(as_u16(&pipeline.next_batch(PATIENCE).unwrap().unwrap()), values(&[(3, 8)]));
+            }
+        }
+        assert!(pipeline.next_batch(PATIENCE).unwrap().is_none());
+    }
+}
+
+#[test]
+fn an_iteration_that_polls_gets_its_partial_batch() {
+    let store = Store::new(&[100], &[9]);
+    let mut config = config(8, &[1]);
+    config.drop_last = false;
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good((0..11).map(|i| row(&store, i, 1)).collect())).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut lengths = Vec::new();
+    loop {
+        match pipeline.next_batch(Some(Duration::ZERO)) {
+            Ok(Some(batch)) => lengths.push(batch.info().samples),
+            Ok(None) => break,
+            Err(error) => assert!(error.status() == Status::Again && Instant::now() < until, "{error}"),
+        }
+        std::thread::yield_now();
+    }
+    assert_eq!(lengths, [8, 3]);
 }

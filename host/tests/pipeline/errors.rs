@@ -174,3 +174,25 @@ fn bad_configurations_are_refused_with_the_value_and_what_is_accepted() {
         ],
     );
 }
+
+#[test]
+fn an_error_of_planning_counts_samples_from_its_batch_alone() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(2, &[5]);
+    pipeline.push(good(with_sixth_sample(&store, store.sample(&[(96, 101)])))).unwrap();
+    let error = third_batch_fails(&pipeline, Status::Inval);
+    assert!(error.message().contains("batch 2, sample 1"), "{error}");
+    assert_eq!(error.message().matches("sample ").count(), 1, "{error}");
+}
+
+#[test]
+fn what_a_failing_chunk_cost_is_counted() {
+    let store = Store::new(&[100], &[10]);
+    std::fs::write(store.chunk_path(&[3]), [1, 2, 3]).unwrap();
+    let pipeline = pipeline(1, &[5]);
+    pipeline.push(good(vec![row(&store, 32, 5)])).unwrap();
+    assert_eq!(pipeline.pop(PATIENCE).expect_err("three bytes are too few").status(), Status::Decode);
+    let stats = pipeline.stats();
+    assert_eq!((stats.read_bytes, stats.chunks_decoded, stats.needed_bytes), (3, 0, 0));
+    assert!(!stats.read_time.is_zero());
+}

@@ -3,9 +3,9 @@
 use crate::store::{PATIENCE, Store, as_u16, config, good, pipeline, random, row, values};
 use damacy::{Batch, Pipeline, Sample, Status, Tag};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn holding_every_buffer_starves_and_letting_one_go_helps() {
@@ -166,4 +166,134 @@ fn a_check_ends_a_wait_and_nothing_else() {
     assert_eq!(batch.info().id, 0);
     drop(send);
     assert!(pipeline.next_batch_checked(PATIENCE, &mut || Ok(())).unwrap().is_none());
+}
+
+#[test]
+fn a_consumer_that_polls_is_told_that_it_starves() {
+    let store = Store::new(&[100], &[9]);
+    let mut config = config(2, &[5]);
+    config.executor.limits.output_buffers = Some(2);
+    config.pop_timeout = Some(Duration::from_millis(300));
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good((0..40).map(|i| row(&store, i, 5)).collect())).unwrap();
+    let mut held: Vec<Batch> = (0..2).map(|_| pipeline.pop(PATIENCE).unwrap()).collect();
+    let starves = |timeout: Duration| {
+        let begun = Instant::now();
+        loop {
+            let error = pipeline.pop(Some(timeout)).expect_err("both are held");
+            assert!(error.status() == Status::Again && begun.elapsed() < Duration::from_secs(60), "{error}");
+            if error.is_starved() {
+                return begun.elapsed();
+            }
+        }
+    };
+    // Each report begins the time anew.
+    for timeout in [50, 0, 20] {
+        let waited = starves(Duration::from_millis(timeout));
+        assert!(waited >= Duration::from_millis(250), "{waited:?}");
+    }
+    // So does a buffer that comes back.
+    std::thread::sleep(Duration::from_millis(200));
+    held.remove(0);
+    held.push(pipeline.pop(PATIENCE).unwrap());
+    assert!(starves(Duration::from_millis(10)) >= Duration::from_millis(250));
+}
+
+struct BlocksWhenDropped(Arc<Mutex<mpsc::Receiver<()>>>);
+
+impl Drop for BlocksWhenDropped {
+    fn drop(&mut self) {
+        let _ = self.0.lock().unwrap().recv();
+    }
+}
+
+#[test]
+fn closing_does_not_wait_for_the_destructor_of_an_iterator() {
+    let store = Store::new(&[100], &[9]);
+    let pipeline = pipeline(2, &[5]);
+    let (release, blocked) = mpsc::channel();
+    let guard = BlocksWhenDropped(Arc::new(Mutex::new(blocked)));
+    let uri = store.uri();
+    pipeline
+        .push(Box::new((0..).map(move |i: u64| {
+            let _ = &guard;
+            Ok(Sample { uri: Arc::clone(&uri), bounds: vec![(i % 90, i % 90 + 5)], tag: None })
+        })))
+        .unwrap();
+    pipeline.pop(PATIENCE).unwrap();
+    // The feeder has pulled all that the look-ahead wants, and rests.
+    thread::sleep(Duration::from_millis(100));
+    let (send, closed) = mpsc::channel();
+    let closing = thread::spawn(move || {
+        pipeline.close();
+        send.send(()).unwrap();
+    });
+    let closed = closed.recv_timeout(Duration::from_secs(20));
+    drop(release);
+    closing.join().unwrap();
+    assert!(closed.is_ok(), "close waited for the destructor");
+}
+
+#[derive(Debug)]
+struct Cause(Arc<AtomicUsize>);
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the cause")
+    }
+}
+
+impl std::error::Error for Cause {}
+
+impl Drop for Cause {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn closing_lets_go_of_a_sticky_error_and_of_its_cause() {
+    let store = Store::new(&[100], &[9]);
+    let drops = Arc::new(AtomicUsize::new(0));
+    let pipeline = pipeline(2, &[5]);
+    let error = damacy::Error::new(Status::Io, "push", "no more").with_source(Cause(Arc::clone(&drops)));
+    pipeline.push(Box::new([Ok(row(&store, 0, 5)), Err(error)].into_iter())).unwrap();
+    drop(pipeline.pop(PATIENCE).expect_err("the iterator failed"));
+    assert_eq!(drops.load(Ordering::SeqCst), 0);
+    pipeline.close();
+    assert_eq!(drops.load(Ordering::SeqCst), 1);
+    assert_eq!(pipeline.pop(None).expect_err("closed").status(), Status::Shutdown);
+    assert_eq!(pipeline.next_batch(None).err().map(|e| e.status()), Some(Status::Shutdown));
+}
+
+#[test]
+fn an_iterator_may_fail_after_the_close() {
+    let store = Store::new(&[100], &[9]);
+    let mut config = config(2, &[5]);
+    config.drop_last = false;
+    config.executor.limits.output_buffers = Some(2);
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good((0..5).map(|i| row(&store, i, 5)).collect())).unwrap();
+    // Both buffers are held: the partial batch is wanted, and stays so.
+    let _held: Vec<Batch> = (0..2).map(|_| pipeline.pop(PATIENCE).unwrap()).collect();
+    assert_eq!(pipeline.next_batch(Some(Duration::from_millis(20))).expect_err("held").status(), Status::Again);
+    let (send, receive) = mpsc::channel::<damacy::Result<Sample>>();
+    let (began, begins) = mpsc::channel();
+    let mut receive = receive.into_iter();
+    pipeline
+        .push(Box::new(std::iter::from_fn(move || {
+            began.send(()).unwrap();
+            receive.next()
+        })))
+        .unwrap();
+    begins.recv_timeout(Duration::from_secs(60)).unwrap();
+    pipeline.close();
+    send.send(Err(damacy::Error::new(Status::Io, "push", "too late"))).unwrap();
+    // The iterator is let go of, by a feeder that ends without a panic.
+    let until = Instant::now() + Duration::from_secs(60);
+    while send.send(Err(damacy::Error::new(Status::Io, "push", "gone"))).is_ok() {
+        assert!(Instant::now() < until);
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(pipeline.pop(None).expect_err("closed").message(), "the pipeline is closed");
 }
