@@ -3,16 +3,24 @@
 //! A lock is held for look-ups only; whoever reads an index holds that index's own slot, so that others who need the
 //! same one wait for it instead of reading it again. An index is valid as long as its file is the same (size, inode,
 //! modification time).
+//!
+//! All arrays together keep so many bytes of indexes; the array that was read least recently gives its own up first. A
+//! forked child may find another thread's lock held for ever, so the list of arrays is only ever tried, never waited for;
+//! if it cannot be had, an array gives up its own.
 
 use super::file::{Identity, Object};
 use super::shard::Index;
 use crate::error::Result;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Bytes of indexes that an array keeps (the last one always).
+/// Bytes of indexes that an array keeps, or a single one.
 const MAX_INDEX_BYTES: usize = 4 << 20;
+/// Bytes of indexes that all arrays of the process keep.
+const MAX_INDEX_BYTES_OF_PROCESS: usize = 32 << 20;
+/// What keeping an index takes besides its entries, about.
+const INDEX_OVERHEAD: usize = 256;
 /// Indexes that an array keeps.
 const MAX_INDEXES: usize = 1024;
 /// Files that an array keeps open.
@@ -21,6 +29,11 @@ const MAX_FILES: usize = 64;
 const MAX_FILES_OF_PROCESS: usize = 256;
 
 static KEPT_FILES: AtomicUsize = AtomicUsize::new(0);
+static KEPT_INDEX_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Counts uses of indexes.
+static CLOCK: AtomicU64 = AtomicU64::new(0);
+/// The indexes of all arrays. Never waited for.
+static ARRAYS: Mutex<Vec<Weak<Indexes>>> = Mutex::new(Vec::new());
 
 /// Coordinates of a stored object, then those of shards inside it.
 pub(super) type Key = Vec<u64>;
@@ -28,8 +41,17 @@ pub(super) type Key = Vec<u64>;
 /// Indexes and files of one array.
 #[derive(Default)]
 pub(super) struct Cache {
-    indexes: Mutex<Recent<Arc<Slot>>>,
+    indexes: Arc<Indexes>,
     files: Mutex<Recent<Kept>>,
+}
+
+/// Indexes of one array.
+#[derive(Default)]
+struct Indexes {
+    slots: Mutex<Recent<Arc<Slot>>>,
+    /// When one of them was last used.
+    used: AtomicU64,
+    listed: AtomicBool,
 }
 
 /// One index, or the place where it will be.
@@ -61,7 +83,7 @@ impl Cache {
 
     /// True if an index was read for `key`, so its file was there.
     pub(super) fn has_index(&self, key: &[u64]) -> bool {
-        let slot = lock(&self.indexes).get(key).cloned();
+        let slot = lock(&self.indexes.slots).get(key).cloned();
         slot.is_some_and(|slot| lock(&slot.index).is_some())
     }
 
@@ -75,7 +97,7 @@ impl Cache {
         identity: Identity,
         read: impl FnOnce() -> Result<Index>,
     ) -> Result<Arc<Index>> {
-        let slot = self.slot(key);
+        let slot = self.indexes.slot(key);
         let mut known = lock(&slot.index);
         if let Some((of, index)) = &*known
             && *of == identity
@@ -85,27 +107,58 @@ impl Cache {
         let index = Arc::new(read()?);
         *known = Some((identity, index.clone()));
         drop(known);
-        self.shrink(key, index.memory());
+        self.indexes.shrink(key, index.memory());
         Ok(index)
     }
+}
 
+impl Indexes {
     fn slot(&self, key: &[u64]) -> Arc<Slot> {
-        let mut indexes = lock(&self.indexes);
-        if let Some(slot) = indexes.get(key) {
+        self.used.store(CLOCK.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let mut slots = lock(&self.slots);
+        if let Some(slot) = slots.get(key) {
             return slot.clone();
         }
         let slot = Arc::<Slot>::default();
-        indexes.insert(key.to_vec(), slot.clone());
+        slots.insert(key.to_vec(), slot.clone());
+        slots.set_weight(key, INDEX_OVERHEAD);
         slot
     }
 
     /// Notes the size of a new index and lets the oldest others go.
-    fn shrink(&self, key: &[u64], memory: usize) {
-        let mut indexes = lock(&self.indexes);
-        indexes.set_weight(key, memory);
-        while indexes.len() > 1 && (indexes.len() > MAX_INDEXES || indexes.weight > MAX_INDEX_BYTES) {
-            indexes.remove_oldest();
+    fn shrink(self: &Arc<Indexes>, key: &[u64], memory: usize) {
+        let mut slots = lock(&self.slots);
+        slots.set_weight(key, memory + INDEX_OVERHEAD);
+        while slots.len() > 1 && (slots.len() > MAX_INDEXES || slots.weight > MAX_INDEX_BYTES) {
+            slots.remove_oldest();
         }
+        drop(slots);
+        self.list();
+        while KEPT_INDEX_BYTES.load(Ordering::Relaxed) > MAX_INDEX_BYTES_OF_PROCESS {
+            if !self.remove_from_another() && !lock(&self.slots).remove_oldest() {
+                return;
+            }
+        }
+    }
+
+    /// Makes these indexes known to the other arrays, unless the list is in use: then another time.
+    fn list(self: &Arc<Indexes>) {
+        if !self.listed.load(Ordering::Relaxed)
+            && let Ok(mut arrays) = ARRAYS.try_lock()
+            && !self.listed.swap(true, Ordering::Relaxed)
+        {
+            arrays.retain(|array| array.strong_count() > 0);
+            arrays.push(Arc::downgrade(self));
+        }
+    }
+
+    /// Lets the oldest index go of the array that was used least recently; false if there is none to be had.
+    fn remove_from_another(&self) -> bool {
+        let Ok(arrays) = ARRAYS.try_lock() else { return false };
+        let others = arrays.iter().filter_map(Weak::upgrade).filter(|other| !std::ptr::eq(&**other, self));
+        let full = others.filter(|other| other.slots.try_lock().is_ok_and(|slots| slots.len() > 0));
+        let oldest = full.min_by_key(|other| other.used.load(Ordering::Relaxed));
+        oldest.is_some_and(|other| other.slots.try_lock().is_ok_and(|mut slots| slots.remove_oldest()))
     }
 }
 
@@ -149,24 +202,76 @@ impl<T> Recent<T> {
     fn insert(&mut self, key: Key, value: T) {
         self.clock += 1;
         let old = self.entries.insert(key, Entry { value, used: self.clock, weight: 0 });
-        self.weight -= old.map_or(0, |old| old.weight);
+        self.weigh(old.map_or(0, |old| old.weight), 0);
+    }
+
+    /// Only indexes have a weight.
+    fn weigh(&mut self, old: usize, new: usize) {
+        self.weight = self.weight - old + new;
+        KEPT_INDEX_BYTES.fetch_add(new, Ordering::Relaxed);
+        KEPT_INDEX_BYTES.fetch_sub(old, Ordering::Relaxed);
     }
 
     fn set_weight(&mut self, key: &[u64], weight: usize) {
         if let Some(entry) = self.entries.get_mut(key) {
-            self.weight = self.weight - entry.weight + weight;
-            entry.weight = weight;
+            let old = std::mem::replace(&mut entry.weight, weight);
+            self.weigh(old, weight);
         }
     }
 
-    fn remove_oldest(&mut self) {
+    /// False if there is none.
+    fn remove_oldest(&mut self) -> bool {
         let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
-        if let Some(removed) = oldest.and_then(|key| self.entries.remove(&key)) {
-            self.weight -= removed.weight;
-        }
+        let removed = oldest.and_then(|key| self.entries.remove(&key));
+        self.weigh(removed.as_ref().map_or(0, |entry| entry.weight), 0);
+        removed.is_some()
+    }
+}
+
+impl<T> Drop for Recent<T> {
+    fn drop(&mut self) {
+        self.weigh(self.weight, 0);
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_indexes_of_all_arrays_together_are_bounded() {
+        let identity = Object::open(Path::new("Cargo.toml")).expect("opened").expect("there").identity;
+        let arrays: Vec<Cache> = (0..20).map(|_| Cache::default()).collect();
+        let kept = || KEPT_INDEX_BYTES.load(Ordering::Relaxed);
+        let read = |array: &Cache, key: u64| {
+            let mut reads = 0;
+            let index = array.index(&[key], identity, || {
+                reads += 1;
+                Ok(Index::missing((2 << 20) / 16))
+            });
+            assert_eq!(index.expect("an index").memory(), 2 << 20);
+            // Other tests keep some, and theirs are in flight.
+            assert!(kept() <= MAX_INDEX_BYTES_OF_PROCESS + (1 << 20), "{}", kept());
+            reads
+        };
+        for array in &arrays {
+            assert_eq!(read(array, 0), 1);
+            assert_eq!(read(array, 0), 0);
+        }
+        assert!(kept() > MAX_INDEX_BYTES_OF_PROCESS / 2);
+        // The latest are there, the earliest made room for them.
+        assert_eq!(read(&arrays[19], 0), 0);
+        assert_eq!(read(&arrays[0], 0), 1);
+        assert_eq!(read(&arrays[0], 0), 0);
+        // One array keeps 4 MiB at most: one such index, with what goes with it.
+        assert_eq!(read(&arrays[0], 1), 1);
+        assert_eq!(read(&arrays[0], 0), 1);
+        drop(arrays);
+        assert!(kept() < 2 << 20, "{}", kept());
+    }
 }

@@ -3,7 +3,8 @@
 //! zarrs makes the codecs from the metadata and refuses unknown names; this plans their decoding so that the usual chains
 //! (bytes, one compressor, a checksum) touch every byte once and never allocate. Sizes are checked arithmetic; a stream
 //! may fill what the metadata say and nothing more. What lies between two compressors has no size in the metadata: it may
-//! take the encoded size and half a MiB.
+//! take the encoded size and half a MiB. Shards inside a shard that is decoded as a whole must need no buffer of their
+//! own, for each would take another chunk's memory.
 
 use super::codecs::{self, Decode, Failure, crc32c};
 use super::permute::{self, Permutation};
@@ -20,6 +21,8 @@ use zarrs_metadata_ext::codec::transpose::TransposeCodecConfigurationV1;
 
 /// Slack of a buffer whose size the metadata leave open.
 const OPEN_SIZE_SLACK: usize = 512 << 10;
+/// What a sound chunk may be longer than its elements and an eighth of them.
+const PLAUSIBLE_SLACK: usize = 64 << 10;
 
 /// A refusal without its place: the caller knows which chunk it was.
 #[derive(Debug)]
@@ -130,6 +133,11 @@ impl Chain {
         }
         let layout = layout.ok_or_else(|| Refusal::decode("the chain has no codec from elements to bytes"))?;
         let permutation = Permutation::new(&elements.shape, &axes, elements.source.width());
+        if let Layout::Shard(shard) = &layout
+            && (!steps.is_empty() || permutation.is_some())
+        {
+            shard.may_be_whole()?;
+        }
         Ok(Chain { elements, decoded_bytes, permutation, layout, steps })
     }
 
@@ -146,9 +154,59 @@ impl Chain {
         }
     }
 
+    /// As [`Chain::into_readable_shard`].
+    pub(super) fn readable_shard(&self) -> Option<&ShardCodec> {
+        match &self.layout {
+            Layout::Shard(shard) if self.steps.is_empty() && self.permutation.is_none() => Some(shard),
+            _ => None,
+        }
+    }
+
+    /// True if what the chain encodes are shards.
+    pub(super) fn is_sharded(&self) -> bool {
+        matches!(self.layout, Layout::Shard(_))
+    }
+
+    /// True if decoding copies, where no compressor makes it: other byte order or axes.
+    pub(super) fn rearranges(&self) -> bool {
+        self.swaps() || self.permutation.is_some()
+    }
+
+    /// More encoded bytes than a sound chunk has, whatever its compressors; unknown for shards, whose index may be longer
+    /// than their elements.
+    pub(super) fn plausible_bytes(&self) -> Option<usize> {
+        let plain = self.plain_bytes()?;
+        Some(plain.saturating_add(plain / 8).saturating_add(PLAUSIBLE_SLACK))
+    }
+
     /// Bytes of an encoded chunk, where the metadata fix them: no compressor, no shard.
     pub(super) fn encoded_bytes(&self) -> Option<usize> {
         self.steps.iter().try_fold(self.plain_bytes()?, |size, step| step.encoded_size(size))
+    }
+
+    /// Checks the length of an encoded chunk before it is read.
+    ///
+    /// # Errors
+    /// `Decode` for one that no sound chunk has, `Budget` for more than `max_bytes`.
+    pub(super) fn check_len(&self, len: u64, max_bytes: u64) -> Result<(), Refusal> {
+        if let Some(expected) = self.encoded_bytes()
+            && expected as u64 != len
+        {
+            return Err(Refusal::decode(format!("expected {expected} encoded bytes, found {len}")));
+        }
+        if len <= max_bytes {
+            return Ok(());
+        }
+        match self.plausible_bytes() {
+            Some(most) if len > most as u64 => Err(Refusal::decode(format!(
+                "expected at most {most} encoded bytes for {} decoded ones, found {len}",
+                self.decoded_bytes
+            ))),
+            _ => {
+                let what = format!("it has {len} encoded bytes, the limit is {max_bytes}");
+                Err(Refusal::new(Status::Budget, what))
+            }
+        }
     }
 
     /// Bytes between layout and steps, where fixed.
@@ -204,7 +262,7 @@ impl Chain {
                     let exact = plain.and_then(|n| self.steps[..at].iter().try_fold(n, |n, step| step.encoded_size(n)));
                     let room = exact.unwrap_or_else(|| encoded.saturating_add(OPEN_SIZE_SLACK));
                     let found = work.write(room, |bytes, out, _| {
-                        decode(bytes, out).map_err(|failure| refusal(name, exact, room, &failure))
+                        decode(bytes, out).map_err(|failure| self.refusal(name, exact, room, &failure))
                     })?;
                     if exact.is_some_and(|exact| exact != found) {
                         return Err(Refusal::decode(format!("{name}: expected {room} bytes, found {found}")));
@@ -213,6 +271,26 @@ impl Chain {
             }
         }
         Ok(())
+    }
+
+    fn refusal(&self, name: &str, exact: Option<usize>, room: usize, failure: &Failure) -> Refusal {
+        if exact.is_some() {
+            return Refusal::decode(format!("{name}: expected {room} decoded bytes, but {failure}"));
+        }
+        // Nothing says how long this stream may be: stopping it at the room that there is shows no damage.
+        let sound = match (failure, self.plausible_bytes()) {
+            (Failure::TooLong { claimed }, Some(most)) => claimed.map_or(room < most, |claimed| claimed <= most as u64),
+            (Failure::TooLong { .. }, None) => true,
+            _ => false,
+        };
+        if sound {
+            let what = format!(
+                "{name}: between two compressors at most {room} bytes (the encoded size and 512 KiB) are supported, \
+                 but {failure}"
+            );
+            return Refusal::new(Status::Unsupported, what);
+        }
+        Refusal::decode(format!("{name}: expected at most {room} decoded bytes, but {failure}"))
     }
 
     /// Undoes the elements-to-bytes codec: elements in native byte order, axes as stored.
@@ -250,11 +328,6 @@ impl Step {
             Step::Bounded { .. } => None,
         }
     }
-}
-
-fn refusal(name: &str, exact: Option<usize>, room: usize, failure: &Failure) -> Refusal {
-    let expected = if exact.is_some() { "expected" } else { "expected at most" };
-    Refusal::decode(format!("{name}: {expected} {room} decoded bytes, but {failure}"))
 }
 
 /// Turns each element of `width` bytes around.

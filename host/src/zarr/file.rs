@@ -27,13 +27,17 @@ impl Object {
     /// Opens a file; `None` if there is none.
     ///
     /// # Errors
-    /// `Io` for anything else than a readable regular file.
+    /// `Io` for anything else than a readable regular file, also for a link to nothing.
     pub(super) fn open(path: &Path) -> Result<Option<Object>> {
         // Opening a pipe without a writer would block; on a regular file the flag does nothing.
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path);
         let file = match opened {
             Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                // A link to nothing is there, unlike what it links to.
+                let dangles = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+                return if dangles { Err(io_error(path, "is a link to nothing", e)) } else { Ok(None) };
+            }
             Err(e) => return Err(io_error(path, "cannot be opened", e)),
         };
         let meta = file.metadata().map_err(|e| io_error(path, "cannot be examined", e))?;
@@ -75,7 +79,11 @@ pub(super) fn read_small(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(object) = Object::open(path)? else { return Ok(None) };
     let len = object.identity.len;
     if len > limit {
-        let message = format!("{} has {len} bytes, the limit for metadata is {limit}", path.display());
+        let message = format!(
+            "{} has {len} bytes, too large for an array's metadata: the limit is {limit} (if it is a group's consolidated \
+             metadata, give one of the arrays inside)",
+            path.display()
+        );
         return Err(Error::new(Status::Budget, "open", message));
     }
     let mut bytes = Vec::new();

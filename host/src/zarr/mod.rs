@@ -119,7 +119,8 @@ impl Array {
     /// `None` if the chunk is missing. `index_bytes` counts bytes read for shard indexes, apart.
     ///
     /// # Errors
-    /// `Io`, `Decode` (shard index), `Budget` when it is longer than `max_bytes`.
+    /// `Io` (also if the array itself has vanished), `Decode` (shard index, a length that no sound chunk has), `Budget` when
+    /// it is longer than `max_bytes`.
     pub fn fetch(
         &self,
         coords: &[u64],
@@ -133,19 +134,16 @@ impl Array {
         }
         let key = self.level_coords(coords, 0);
         let path = self.root.join(self.metadata.object_key(&key));
-        let Some(object) = self.object(&key, &path)? else { return Ok(None) };
+        let Some(object) = self.object(&key, &path)? else { return self.still_there().map(|()| None) };
         let mut place = path.display().to_string();
-        let found = match &self.decoder {
-            Decoder::Ready { shards, .. } => {
-                self.locate(coords, key, shards, &object, &path, &mut place, index_bytes)?
+        let (found, chain) = match &self.decoder {
+            Decoder::Ready { shards, chain } => {
+                (self.locate(coords, key, shards, &object, &path, &mut place, index_bytes)?, chain)
             }
             Decoder::Refused(refusal) => return Err(self.refused("read", &place, refusal)),
         };
         let Some(region) = found else { return Ok(None) };
-        if region.len > max_bytes {
-            let what = format!("it has {} encoded bytes, the limit is {max_bytes}", region.len);
-            return Err(self.refused("read", &place, &Refusal::new(Status::Budget, what)));
-        }
+        chain.check_len(region.len, max_bytes).map_err(|e| self.refused("read", &place, &e))?;
         let mut bytes = reuse;
         file::read_range(&object.file, &path, region.offset, region.len, &mut bytes).map_err(|e| self.about(e))?;
         Ok(Some(Encoded { bytes, place }))
@@ -187,6 +185,22 @@ impl Array {
             _ => {}
         }
         Ok(object)
+    }
+
+    /// A missing chunk is one of an array that is there, as opposed to one that was removed or unmounted.
+    fn still_there(&self) -> Result<()> {
+        let document = self.root.join(match self.metadata.format {
+            ZarrFormat::V3 => "zarr.json",
+            ZarrFormat::V2 => ".zarray",
+        });
+        match std::fs::metadata(&document) {
+            Ok(_) => Ok(()),
+            Err(e) => {
+                let what =
+                    format!("cannot be found, which was there when the array {} was opened: it has vanished", self.uri);
+                Err(self.about(file::io_error(&document, &what, e)))
+            }
+        }
     }
 
     /// Follows the shard indexes down to the chunk; `None` if an entry says that it is missing.

@@ -6,7 +6,6 @@ use super::{Array, ParseMetadata, cache::Cache, uri};
 use crate::Status;
 use crate::error::{Error, Result};
 use damacy_core::metadata::ZarrFormat;
-use serde_json::Value;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -16,7 +15,9 @@ const MAX_METADATA_BYTES: u64 = 4 << 20;
 /// Arrays that a message lists.
 const MAX_LISTED: usize = 20;
 /// Directory entries that are looked at to list them.
-const MAX_EXAMINED: usize = 1000;
+const MAX_EXAMINED: usize = 100;
+/// Bytes of a document that is looked at to list an array; larger ones are not.
+const MAX_EXAMINED_BYTES: u64 = 64 << 10;
 
 /// As [`Array::open`].
 pub(super) fn open(uri: &str, parser: &mut dyn ParseMetadata) -> Result<Array> {
@@ -25,11 +26,11 @@ pub(super) fn open(uri: &str, parser: &mut dyn ParseMetadata) -> Result<Array> {
         Some(found) => found,
         None => return Err(no_array(uri, &root)),
     };
-    if format == ZarrFormat::V3 && node_type(&bytes).as_deref() == Some("group") {
-        return Err(no_array(uri, &root));
-    }
     let metadata = parser.parse_metadata(format, &bytes).map_err(|e| {
-        // A document that is not an array, of whatever other kind, is malformed here: groups are handled above.
+        if format == ZarrFormat::V3 && node_type(&bytes) == Some(b"group") {
+            return no_array(uri, &root);
+        }
+        // A document that is neither an array nor a group is malformed here.
         let status = if e.status == Status::Inval { Status::Decode } else { e.status };
         Error::new(status, "open", format!("{uri}: {e}"))
     })?;
@@ -64,9 +65,43 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn node_type(bytes: &[u8]) -> Option<String> {
-    let document: Value = serde_json::from_slice(bytes).ok()?;
-    document.get("node_type")?.as_str().map(str::to_owned)
+/// The text of a JSON object's `"node_type"`, found without parsing the rest: the document is untrusted, and all that
+/// depends on this is how a refusal is worded. Allocates nothing; one pass.
+fn node_type(document: &[u8]) -> Option<&[u8]> {
+    let (mut depth, mut key, mut value_next) = (0_usize, None, false);
+    let mut at = 0;
+    while let Some(&byte) = document.get(at) {
+        at += 1;
+        match byte {
+            b'"' => {
+                let text = string(&document[at..])?;
+                at += text.len() + 1;
+                match (depth, value_next) {
+                    (1, true) if key == Some(&b"node_type"[..]) => return Some(text),
+                    (1, false) => key = Some(text),
+                    _ => {}
+                }
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            b':' if depth == 1 => value_next = true,
+            b',' if depth == 1 => (key, value_next) = (None, false),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A JSON string's raw text, without its quotes; `rest` begins behind the first one.
+fn string(rest: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    loop {
+        match rest.get(at)? {
+            b'"' => return Some(&rest[..at]),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
 }
 
 /// What there is instead of an array.
@@ -103,7 +138,7 @@ fn list(root: &Path) -> String {
     names.sort();
     let more = names.len().saturating_sub(MAX_LISTED);
     names.truncate(MAX_LISTED);
-    let examined = if entries.next().is_some() { " (of the first 1000 entries)" } else { "" };
+    let examined = if entries.next().is_some() { " (of the first 100 entries)" } else { "" };
     match (names.is_empty(), more) {
         (true, _) => format!("no arrays directly inside{examined}"),
         (false, 0) => format!("arrays inside{examined}: {}", names.join(", ")),
@@ -115,6 +150,31 @@ fn is_array(path: &Path) -> bool {
     if path.join(".zarray").is_file() {
         return true;
     }
-    let document = file::read_small(&path.join("zarr.json"), MAX_METADATA_BYTES);
-    document.ok().flatten().and_then(|bytes| node_type(&bytes)).as_deref() == Some("array")
+    let document = file::read_small(&path.join("zarr.json"), MAX_EXAMINED_BYTES);
+    document.ok().flatten().is_some_and(|bytes| node_type(&bytes) == Some(b"array"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_node_is_found_in_any_document() {
+        for (document, kind) in [
+            (r#"{"node_type": "group"}"#, Some("group")),
+            (r#"{"a": {"node_type": "array"}, "b": [1, "node_type"], "node_type" : "group"}"#, Some("group")),
+            (r#"{"a": "node_type", "b\"": "\\", "node_type":"array", "c": "#, Some("array")),
+            (r#"{"node_type": {"node_type": "array"}}"#, None),
+            (r#"{"node_type": 1, "x": "array"}"#, None),
+            (r#"["node_type", "array"]"#, None),
+            (r#"}{"node_type": "array"}"#, None),
+            (r#"{"node_type": "arr"#, None),
+            (r#"{"node_type": "arr\"#, None),
+            ("", None),
+        ] {
+            assert_eq!(node_type(document.as_bytes()), kind.map(str::as_bytes), "{document}");
+        }
+        let deep = b"[".repeat(1 << 20);
+        assert_eq!(node_type(&deep), None);
+    }
 }

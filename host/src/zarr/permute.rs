@@ -2,12 +2,15 @@
 //!
 //! In place, one axis after another is brought to the front of those that remain: a batch of matrix transposes. Each is
 //! done in two moves, one within blocks that fit the scratch memory and one of whole rows of such blocks, so that
-//! neither touches memory element by element far apart. Only extents without a fitting divisor cost more.
+//! neither touches memory element by element far apart. Extents without a fitting divisor, and moves of too many items to
+//! note, cost more: the rows are halved until they fit, and the halves are merged by rotations.
 
 /// Bytes of scratch memory for the work in place.
 pub(super) const SCRATCH: usize = 256 << 10;
 /// Moving blocks of at least this size in place is efficient.
 const GOOD_BLOCK: usize = 64;
+/// Bytes of bits that note which items have moved; more are not taken.
+const MAX_DONE_BYTES: usize = 256 << 10;
 
 /// Where each element of a C-order array is stored.
 pub(super) struct Permutation {
@@ -117,16 +120,16 @@ impl Matrix {
         let columns_part = block(columns, rows * item, scratch.len());
         let rows_part = block(rows, columns * item, scratch.len());
         if item >= GOOD_BLOCK || columns_part.max(rows_part) == 1 {
-            self.transpose_by_cycles(data);
+            self.move_items(data, scratch);
         } else if columns_part > rows_part {
             // Rows in parts: first the parts change places, then each column of parts is transposed.
             let inner = Matrix { rows, columns: columns_part, item };
-            Matrix { rows, columns: columns / columns_part, item: columns_part * item }.transpose_by_cycles(data);
+            Matrix { rows, columns: columns / columns_part, item: columns_part * item }.move_items(data, scratch);
             data.chunks_exact_mut(inner.bytes()).for_each(|part| inner.transpose_through(part, scratch));
         } else {
             let inner = Matrix { rows: rows_part, columns, item };
             data.chunks_exact_mut(inner.bytes()).for_each(|part| inner.transpose_through(part, scratch));
-            Matrix { rows: rows / rows_part, columns, item: rows_part * item }.transpose_by_cycles(data);
+            Matrix { rows: rows / rows_part, columns, item: rows_part * item }.move_items(data, scratch);
         }
     }
 
@@ -161,10 +164,34 @@ impl Matrix {
         (nth % self.rows) * self.columns + nth / self.rows
     }
 
-    /// Follows each cycle of the permutation, swapping items along it; one bit for each item says which are done.
-    fn transpose_by_cycles(self, data: &mut [u8]) {
+    /// Transposes item by item, or in halves for want of memory.
+    fn move_items(self, data: &mut [u8], scratch: &mut [u8]) {
+        let words = (self.rows * self.columns).div_ceil(64);
+        let mut done: Vec<u64> = Vec::new();
+        if 8 * words <= MAX_DONE_BYTES && done.try_reserve_exact(words).is_ok() {
+            done.resize(words, 0);
+            self.transpose_by_cycles(data, &mut done);
+        } else {
+            self.transpose_in_halves(data, scratch);
+        }
+    }
+
+    /// Transposes the upper and the lower rows, then puts each column's halves together. Allocates nothing.
+    fn transpose_in_halves(self, data: &mut [u8], scratch: &mut [u8]) {
+        let Matrix { rows, columns, item } = self;
+        if rows < 2 || columns < 2 {
+            return;
+        }
+        let (upper, lower) = (rows / 2, rows - rows / 2);
+        let (above, below) = data.split_at_mut(upper * columns * item);
+        Matrix { rows: upper, ..self }.transpose(above, scratch);
+        Matrix { rows: lower, ..self }.transpose(below, scratch);
+        interleave(data, columns, upper * item, lower * item, scratch);
+    }
+
+    /// Follows each cycle of the permutation, swapping items along it; `done` has one bit for each item.
+    fn transpose_by_cycles(self, data: &mut [u8], done: &mut [u64]) {
         let count = self.rows * self.columns;
-        let mut done = vec![0_u64; count.div_ceil(64)];
         for start in 0..count {
             let mut at = start;
             while done[at / 64] & (1 << (at % 64)) == 0 {
@@ -184,6 +211,29 @@ impl Matrix {
 fn block(extent: usize, unit: usize, room: usize) -> usize {
     let most = (room / unit.max(1)).min(extent);
     (2..=most).rev().find(|&part| extent.is_multiple_of(part)).unwrap_or(1)
+}
+
+/// `count` blocks of `a` bytes, then as many of `b` bytes -> pairs of one and one, by rotations.
+fn interleave(data: &mut [u8], count: usize, a: usize, b: usize, scratch: &mut [u8]) {
+    if count < 2 {
+        return;
+    }
+    if data.len() <= scratch.len() {
+        let copy = &mut scratch[..data.len()];
+        copy.copy_from_slice(data);
+        let (firsts, seconds) = copy.split_at(count * a);
+        for (nth, pair) in data.chunks_exact_mut(a + b).enumerate() {
+            pair[..a].copy_from_slice(&firsts[nth * a..][..a]);
+            pair[a..].copy_from_slice(&seconds[nth * b..][..b]);
+        }
+        return;
+    }
+    let half = count / 2;
+    // Lower firsts, upper firsts, lower seconds, upper seconds: the middle two change places.
+    data[half * a..count * a + half * b].rotate_left((count - half) * a);
+    let (head, tail) = data.split_at_mut(half * (a + b));
+    interleave(head, half, a, b, scratch);
+    interleave(tail, count - half, a, b, scratch);
 }
 
 fn swap_items(data: &mut [u8], a: usize, b: usize, item: usize) {
@@ -266,6 +316,30 @@ mod tests {
     fn large_matrices_in_place() {
         for shape in [[512_u64, 600], [509, 601], [3, 100_003], [100_003, 3]] {
             check(&shape, &[1, 0], 2, SCRATCH);
+        }
+    }
+
+    #[test]
+    fn more_items_than_are_noted_are_transposed_in_halves() {
+        // Prime extents, more than 2 Mi elements.
+        for shape in [[1_499_u64, 1_511], [3, 1_000_003], [1_000_003, 3]] {
+            assert!(shape[0] * shape[1] > 8 * MAX_DONE_BYTES as u64);
+            check(&shape, &[1, 0], 1, SCRATCH);
+        }
+    }
+
+    #[test]
+    fn halves_of_every_small_matrix() {
+        for (rows, columns, item) in (1..=9).flat_map(|r| (1..=9).flat_map(move |c| [1, 3].map(|i| (r, c, i)))) {
+            let matrix = Matrix { rows, columns, item };
+            let data: Vec<u8> = (0..matrix.bytes()).map(|i| i as u8).collect();
+            let mut right = data.clone();
+            matrix.transpose_through(&mut right, &mut vec![0; data.len()]);
+            for scratch in [0, 8, 20] {
+                let mut found = data.clone();
+                matrix.transpose_in_halves(&mut found, &mut vec![0; scratch]);
+                assert_eq!(found, right, "{rows} x {columns} of {item} with {scratch}");
+            }
         }
     }
 }

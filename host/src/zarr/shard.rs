@@ -12,6 +12,8 @@ use zarrs_metadata_ext::codec::sharding::{ShardingCodecConfigurationV1, Sharding
 const MISSING: u64 = u64::MAX;
 /// The largest index that is read: 1 Mi inner chunks a shard, with their checksum.
 const MAX_INDEX_BYTES: usize = (16 << 20) + 4;
+/// The largest index of a shard that is decoded as a whole, if reading the index takes a copy.
+const MAX_COPIED_INDEX_BYTES: u64 = 64 << 10;
 
 /// The sharding codec for one shape of shards.
 pub(super) struct ShardCodec {
@@ -66,31 +68,82 @@ impl ShardCodec {
         (ShardIndex { grid, location, index, index_bytes }, inner)
     }
 
+    /// Checks that a whole shard can be decoded in the memory for one: shards inside go to their place without a buffer of
+    /// their own, and no index takes a large copy.
+    ///
+    /// # Errors
+    /// `Unsupported`.
+    pub(super) fn may_be_whole(&self) -> Result<(), Refusal> {
+        let what = if self.index.rearranges() && self.index_bytes > MAX_COPIED_INDEX_BYTES {
+            "sharding_indexed, decoded as a whole, with an index over 64 KiB that is not in native byte order is not \
+             supported"
+        } else if !self.inner.is_sharded() {
+            return Ok(());
+        } else if let Some(inner) = self.inner.readable_shard() {
+            return inner.may_be_whole();
+        } else {
+            "sharding_indexed with a transpose before it or codecs after it is not supported inside another one that is \
+             decoded as a whole"
+        };
+        Err(Refusal::new(Status::Unsupported, what))
+    }
+
     /// Decodes a whole shard into `out`.
     pub(super) fn decode_whole(&self, shard: &[u8], out: &mut [u8], buffers: &mut Buffers) -> Result<(), Refusal> {
+        let mut target = Target { elements: &self.elements, out };
+        self.decode_at(shard, &vec![0; self.grid.len()], &mut target, buffers)
+    }
+
+    /// Decodes a shard to its place in a larger one; those inside it go there, too, without a buffer of their own.
+    fn decode_at(
+        &self,
+        shard: &[u8],
+        origin: &[u64],
+        target: &mut Target<'_>,
+        buffers: &mut Buffers,
+    ) -> Result<(), Refusal> {
         let len = shard.len() as u64;
         let start = index_start(self.location, self.index_bytes, len)? as usize;
-        let index = read_index(&self.index, &shard[start..start + self.index_bytes as usize])?;
+        // Not copied, unless it is small.
+        let mut index = Buffers::default();
+        let pairs = index_pairs(&self.index, &shard[start..start + self.index_bytes as usize], &mut index)?;
         let mut coords = vec![0; self.grid.len()];
-        for entry in 0..index.entries.len() {
+        let mut first = origin.to_vec();
+        for (entry, &pair) in pairs.iter().enumerate() {
             let at = |what: Refusal| Refusal::new(what.status, format!("inner chunk {entry}: {}", what.what));
-            match index.entry(entry, len).map_err(at)? {
-                None => self.scatter(&coords, None, out),
+            for (axis, first) in first.iter_mut().enumerate() {
+                *first = origin[axis] + coords[axis] * self.inner_shape[axis];
+            }
+            match place(numbers(pair), entry, len).map_err(at)? {
+                None => target.scatter(&first, &self.inner_shape, None),
                 Some((offset, size)) => {
                     let encoded = &shard[offset as usize..(offset + size) as usize];
-                    self.scatter(&coords, Some(self.inner.decode(encoded, buffers).map_err(at)?), out);
+                    if let Some(inner) = self.inner.readable_shard() {
+                        inner.decode_at(encoded, &first, target, buffers).map_err(at)?;
+                    } else {
+                        let chunk = self.inner.decode(encoded, buffers).map_err(at)?;
+                        target.scatter(&first, &self.inner_shape, Some(chunk));
+                    }
                 }
             }
             advance(&mut coords, &self.grid);
         }
         Ok(())
     }
+}
 
-    /// Copies an inner chunk (or the fill value) to its place in the shard, row by row.
-    fn scatter(&self, coords: &[u64], chunk: Option<&[u8]>, out: &mut [u8]) {
+/// The elements of a whole shard, to be filled.
+struct Target<'a> {
+    elements: &'a Elements,
+    out: &'a mut [u8],
+}
+
+impl Target<'_> {
+    /// Copies an inner chunk (or the fill value) of `shape` to where its first element belongs, row by row.
+    fn scatter(&mut self, first: &[u64], shape: &[u64], chunk: Option<&[u8]>) {
         let width = self.elements.source.width();
-        let Some((&row, outer)) = self.inner_shape.split_last() else {
-            out.copy_from_slice(chunk.unwrap_or(&self.elements.fill));
+        let Some((&row, outer)) = shape.split_last() else {
+            self.out.copy_from_slice(chunk.unwrap_or(&self.elements.fill));
             return;
         };
         let row_bytes = row as usize * width;
@@ -100,9 +153,9 @@ impl ShardCodec {
             let mut offset = 0;
             for (axis, &extent) in self.elements.shape.iter().enumerate() {
                 let inside = at.get(axis).copied().unwrap_or(0);
-                offset = offset * extent + coords[axis] * self.inner_shape[axis] + inside;
+                offset = offset * extent + first[axis] + inside;
             }
-            let target = &mut out[offset as usize * width..][..row_bytes];
+            let target = &mut self.out[offset as usize * width..][..row_bytes];
             match chunk {
                 Some(chunk) => target.copy_from_slice(&chunk[nth * row_bytes..][..row_bytes]),
                 None => target.chunks_exact_mut(width).for_each(|e| e.copy_from_slice(&self.elements.fill)),
@@ -149,23 +202,34 @@ impl Index {
     /// # Errors
     /// `Decode` for an entry that points outside the shard.
     pub(super) fn entry(&self, number: usize, len: u64) -> Result<Option<(u64, u64)>, Refusal> {
-        let Some(&[offset, size]) = self.entries.get(number) else {
+        let Some(&entry) = self.entries.get(number) else {
             return Err(Refusal::new(Status::Internal, format!("entry {number} of {}", self.entries.len())));
         };
-        if offset == MISSING && size == MISSING {
-            return Ok(None);
-        }
-        match offset.checked_add(size) {
-            Some(end) if end <= len => Ok(Some((offset, size))),
-            _ => Err(Refusal::decode(format!(
-                "index entry {number} points to {size} bytes at offset {offset}, outside the shard of {len} bytes"
-            ))),
-        }
+        place(entry, number, len)
+    }
+
+    /// An index of missing entries.
+    #[cfg(test)]
+    pub(super) fn missing(entries: usize) -> Index {
+        Index { entries: vec![[MISSING; 2]; entries].into() }
     }
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         std::mem::size_of_val(&*self.entries)
+    }
+}
+
+/// As [`Index::entry`], for one entry.
+fn place([offset, size]: [u64; 2], number: usize, len: u64) -> Result<Option<(u64, u64)>, Refusal> {
+    if offset == MISSING && size == MISSING {
+        return Ok(None);
+    }
+    match offset.checked_add(size) {
+        Some(end) if end <= len => Ok(Some((offset, size))),
+        _ => Err(Refusal::decode(format!(
+            "index entry {number} points to {size} bytes at offset {offset}, outside the shard of {len} bytes"
+        ))),
     }
 }
 
@@ -181,12 +245,19 @@ fn index_start(location: ShardingIndexLocation, index_bytes: u64, len: u64) -> R
 
 fn read_index(chain: &Chain, bytes: &[u8]) -> Result<Index, Refusal> {
     let mut buffers = Buffers::default();
-    let decoded = chain.decode(bytes, &mut buffers);
+    let pairs = index_pairs(chain, bytes, &mut buffers)?;
+    Ok(Index { entries: pairs.iter().map(|&pair| numbers(pair)).collect() })
+}
+
+/// The decoded entries, which lie in `bytes` unless the chain rearranges them.
+fn index_pairs<'a>(chain: &Chain, bytes: &'a [u8], buffers: &'a mut Buffers) -> Result<&'a [[[u8; 8]; 2]], Refusal> {
+    let decoded = chain.decode(bytes, buffers);
     let decoded = decoded.map_err(|e| Refusal::new(e.status, format!("shard index: {}", e.what)))?;
-    let entries = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
-    Ok(Index {
-        entries: entries.map(|&[offset, size]| [u64::from_ne_bytes(offset), u64::from_ne_bytes(size)]).collect(),
-    })
+    Ok(decoded.as_chunks::<8>().0.as_chunks::<2>().0)
+}
+
+fn numbers([offset, size]: [[u8; 8]; 2]) -> [u64; 2] {
+    [u64::from_ne_bytes(offset), u64::from_ne_bytes(size)]
 }
 
 /// The next coordinates in C order.

@@ -3,7 +3,8 @@
 use super::support::{copy_of, open, store};
 use damacy::Status;
 use damacy::error::Error;
-use damacy::zarr::{Array, NativeParser};
+use damacy::zarr::{Array, NativeParser, ParseMetadata};
+use damacy_core::metadata::{ArrayMetadata, ZarrFormat};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -116,4 +117,56 @@ fn malformed_metadata_and_unknown_codecs_are_named_before_any_chunk_is_read() {
     assert_refused(&with("\"regular\"", "\"rectilinear\""), Status::Unsupported, &[path, "rectilinear"]);
     assert_refused(&with("\"codecs\"", "\"codecs"), Status::Decode, &[path]);
     assert_refused(&with("\"array\"", "\"tensor\""), Status::Decode, &[path]);
+}
+
+/// Refuses everything, as the sandbox does with a document beyond its limits.
+struct Refusing;
+
+impl ParseMetadata for Refusing {
+    fn parse_metadata(&mut self, _: ZarrFormat, _: &[u8]) -> Result<ArrayMetadata, damacy_core::error::Error> {
+        Err(damacy_core::error::Error::new(Status::Budget, "too much"))
+    }
+}
+
+#[test]
+fn a_group_is_recognised_whatever_else_its_document_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let nested = format!(r#"{{"attributes": {}{}, "node_type": "group"}}"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
+    fs::write(folder.path().join("zarr.json"), nested).expect("written");
+    let error = Array::open(path, &mut Refusing).err().expect("refused");
+    assert_refused(&error, Status::NotFound, &[path, "a group"]);
+    assert_refused(&refusal(folder.path()), Status::NotFound, &[path, "a group"]);
+    fs::write(folder.path().join("zarr.json"), r#"{"node_type": "array"}"#).expect("written");
+    assert_refused(&Array::open(path, &mut Refusing).err().expect("refused"), Status::Budget, &[path, "too much"]);
+}
+
+#[test]
+fn a_large_consolidated_group_is_too_large_for_an_array() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = format!(r#"{{"node_type": "group", "attributes": "{}"}}"#, "x".repeat(5 << 20));
+    fs::write(folder.path().join("zarr.json"), document).expect("written");
+    let error = refusal(folder.path());
+    assert_refused(&error, Status::Budget, &["zarr.json", "too large for an array's metadata", "4194304", "group"]);
+}
+
+#[test]
+fn listing_a_group_reads_little() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("zarr.json"), r#"{"node_type": "group"}"#).expect("written");
+    let child = |name: &str, attributes: usize| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        let document = format!(r#"{{"attributes": "{}", "node_type": "array"}}"#, "x".repeat(attributes));
+        fs::write(path.join("zarr.json"), document).expect("written");
+    };
+    child("small", 60 << 10);
+    child("vast", 70 << 10);
+    let error = refusal(folder.path());
+    assert_refused(&error, Status::NotFound, &["arrays inside: small"]);
+    assert!(!error.message().contains("vast"), "{error}");
+    (0..150).for_each(|nth| child(&format!("a{nth}"), 0));
+    let error = refusal(folder.path());
+    assert_refused(&error, Status::NotFound, &["of the first 100 entries"]);
+    assert!(error.message().len() < 1000, "{error}");
 }

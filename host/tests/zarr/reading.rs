@@ -195,3 +195,50 @@ fn open_files_are_bounded_and_closed_with_the_array() {
     drop(array);
     assert_eq!(held(), 0);
 }
+
+#[test]
+fn a_chunk_of_an_array_that_has_vanished_is_not_a_fill() {
+    for (name, document) in
+        [("v3-keys-default-slash", "zarr.json"), ("v2-keys-slash", ".zarray"), ("v3-shard", "zarr.json")]
+    {
+        let folder = copy_of(name);
+        let array = open(folder.path()).expect("opens");
+        fs::remove_dir_all(folder.path()).expect("removed");
+        let error = fetch_error(&array, &[0, 0, 0]);
+        assert_error(&error, Status::Io, &[document, "vanished", array.uri()]);
+    }
+}
+
+#[test]
+fn a_link_to_nothing_is_an_io_error_and_not_a_missing_chunk() {
+    let folder = copy_of("v3-zstd");
+    let key = folder.path().join("c/0/0/0");
+    fs::remove_file(&key).expect("removed");
+    let array = open(folder.path()).expect("opens");
+    assert!(array.fetch(&[0, 0, 0], u64::MAX, Vec::new(), &mut 0).expect("read").is_none());
+    std::os::unix::fs::symlink("/nowhere/at/all", &key).expect("a link");
+    assert_error(&fetch_error(&array, &[0, 0, 0]), Status::Io, &["c/0/0/0", "a link to nothing"]);
+}
+
+#[test]
+fn a_chunk_of_the_wrong_length_is_a_decode_error_before_it_is_read() {
+    // 4 x 5 x 12 elements of 2 bytes, and a checksum.
+    for (name, expected) in [("v3-bytes", 480), ("v3-crc32c", 484)] {
+        let folder = copy_of(name);
+        let array = open(folder.path()).expect("opens");
+        let file = fs::File::options().write(true).open(folder.path().join("c/0/0/0")).expect("opened");
+        assert_eq!(file.metadata().expect("examined").len(), expected, "{name}");
+        for found in [0, expected - 1, expected + 1, 1 << 40] {
+            file.set_len(found).expect("a sparse file");
+            let parts = ["c/0/0/0", &format!("expected {expected} encoded bytes"), &format!("found {found}")];
+            let error = array.fetch(&[0, 0, 0], 1000, Vec::new(), &mut 0).err().expect("refused");
+            assert_error(&error, Status::Decode, &parts);
+        }
+    }
+    let folder = copy_of("v3-zstd");
+    let array = open(folder.path()).expect("opens");
+    let file = fs::File::options().write(true).open(folder.path().join("c/0/0/0")).expect("opened");
+    file.set_len(1 << 40).expect("a sparse file");
+    let error = array.fetch(&[0, 0, 0], 1 << 20, Vec::new(), &mut 0).err().expect("refused");
+    assert_error(&error, Status::Decode, &["c/0/0/0", "for 480 decoded ones", "found 1099511627776"]);
+}

@@ -143,22 +143,32 @@ fn permuted_axes() {
     });
 }
 
+/// A shard of these inner chunks, its index at the end.
+fn shard_of(chunks: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let (mut data, mut index) = (Vec::new(), Vec::new());
+    for chunk in chunks {
+        index.extend((data.len() as u64).to_le_bytes());
+        index.extend((chunk.len() as u64).to_le_bytes());
+        data.extend(chunk);
+    }
+    [data, with_checksum(index)].concat()
+}
+
 #[test]
 fn whole_shards() {
     in_child("promise::whole_shards", || {
         let right = matrix();
-        let inner = 64 << 10;
-        let (mut data, mut index) = (Vec::new(), Vec::new());
-        for chunk in right.chunks_exact(inner) {
-            let stream = zstd(chunk);
-            index.extend((data.len() as u64).to_le_bytes());
-            index.extend((stream.len() as u64).to_le_bytes());
-            data.extend(stream);
-        }
-        let codec = sharding(inner as u64, &[BYTES, ZSTD], &[BYTES, CRC32C], "end");
-        let shard = with_checksum([data, with_checksum(index)].concat());
-        let stored = OneChunk::new(right.len() as u64, &[&codec, CRC32C], &shard);
+        let n = right.len() as u64;
+        let codec = sharding(64 << 10, &[BYTES, ZSTD], &[BYTES, CRC32C], "end");
+        let of = |bytes: &[u8]| shard_of(bytes.chunks_exact(64 << 10).map(zstd));
+        let stored = OneChunk::new(n, &[&codec, CRC32C], &with_checksum(of(&right)));
         assert_eq!(stored.array.metadata().levels.len(), 1);
         assert_kept("a whole shard", &stored, &[0], &right);
+        // Shards of 4 MiB inside: none has a buffer of its own.
+        let outer = sharding(4 << 20, &[&codec], &[BYTES, CRC32C], "end");
+        let object = with_checksum(shard_of(right.chunks_exact(4 << 20).map(of)));
+        let stored = OneChunk::new(n, &[&outer, CRC32C], &object);
+        assert_eq!(stored.array.metadata().levels.len(), 1);
+        assert_kept("shards in a whole shard", &stored, &[0], &right);
     });
 }

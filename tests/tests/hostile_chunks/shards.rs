@@ -1,6 +1,6 @@
 //! Shard indexes that point past the end, overflow, overlap or are damaged, at either end of the shard, nested or not.
 
-use super::support::{BYTES, CRC32C, OneChunk, assert_blames, sharding};
+use super::support::{BYTES, CRC32C, GZIP, OneChunk, assert_blames, sharding};
 use damacy::Status;
 
 /// Two inner chunks of 8 bytes.
@@ -61,7 +61,7 @@ fn entries_of_the_wrong_length_do_not_decode() {
         let store = shard([(0, len), MISSING], "end");
         let error = store.read(0).expect_err("refused");
         assert_blames(&error, "c/0, inner chunk 0");
-        assert!(error.message().contains(&format!("expected 8 bytes, found {len}")), "{error}");
+        assert!(error.message().contains(&format!("expected 8 encoded bytes, found {len}")), "{error}");
         assert_eq!(store.read(1).expect("read"), None);
     }
 }
@@ -141,4 +141,31 @@ fn an_index_larger_than_any_memory_is_refused_before_it_is_read() {
     let error = store.read(0).expect_err("refused");
     assert_eq!(error.status(), Status::Budget, "{error}");
     assert!(error.message().contains("c/0") && error.message().contains("index"), "{error}");
+}
+
+#[test]
+fn shards_that_would_take_a_buffer_each_are_refused_before_any_read() {
+    let inner = sharding(8, &[BYTES], &[BYTES, CRC32C], "end");
+    let outer = sharding(16, &[&inner], &[BYTES, CRC32C], "end");
+    let deep = sharding(16, &[&inner, CRC32C], &[BYTES, CRC32C], "end");
+    let deepest = sharding(32, &[&deep], &[BYTES, CRC32C], "end");
+    for codecs in [&[deep.as_str(), GZIP][..], &[deepest.as_str(), CRC32C]] {
+        let error = OneChunk::try_shaped(&[32], codecs, &[]).err().expect("refused");
+        assert_eq!((error.status(), error.what()), (Status::Unsupported, "open"), "{error}");
+        assert!(error.message().contains("not supported inside another one"), "{error}");
+    }
+    // With plain shards inside, read one by one, or with nothing inside, they are fine.
+    for codecs in [&[outer.as_str()][..], &[outer.as_str(), CRC32C], &[inner.as_str(), CRC32C], &[deep.as_str()]] {
+        assert!(OneChunk::try_shaped(&[32], codecs, &[]).is_ok(), "{codecs:?}");
+    }
+}
+
+#[test]
+fn a_large_index_that_must_be_copied_is_refused_in_a_whole_shard() {
+    let big = r#"{"name": "bytes", "configuration": {"endian": "big"}}"#;
+    let shard = |index: &str| sharding(1, &[BYTES], &[index], "end");
+    for (elements, index, refused) in [(5000, big, true), (4000, big, false), (5000, BYTES, false)] {
+        let error = OneChunk::try_shaped(&[elements], &[&shard(index), CRC32C], &[]).err();
+        assert_eq!(error.map(|e| e.status()), refused.then_some(Status::Unsupported), "{elements} {index}");
+    }
 }

@@ -41,6 +41,11 @@ impl OneChunk {
 
     /// As [`OneChunk::new`], with more axes.
     pub fn shaped(shape: &[u64], codecs: &[&str], object: &[u8]) -> OneChunk {
+        OneChunk::try_shaped(shape, codecs, object).expect("opens")
+    }
+
+    /// As [`OneChunk::shaped`], for documents that may be refused.
+    pub fn try_shaped(shape: &[u64], codecs: &[&str], object: &[u8]) -> Result<OneChunk> {
         let folder = tempfile::tempdir().expect("a folder");
         let document = format!(
             r#"{{"zarr_format": 3, "node_type": "array", "shape": {shape:?}, "data_type": "uint8",
@@ -53,8 +58,8 @@ impl OneChunk {
         let key = folder.path().join(format!("c{}", "/0".repeat(shape.len())));
         fs::create_dir_all(key.parent().expect("a folder")).expect("a folder");
         fs::write(key, object).expect("written");
-        let array = open(folder.path()).expect("opens");
-        OneChunk { folder, array }
+        let array = open(folder.path())?;
+        Ok(OneChunk { folder, array })
     }
 
     /// The bytes of chunk `at`, or `None` if it is missing.
