@@ -10,6 +10,7 @@ mod errors;
 mod fork;
 mod logging;
 mod pipeline;
+mod plan;
 mod samples;
 
 #[pyo3::pymodule(gil_used = true)]
@@ -22,6 +23,8 @@ mod _native {
     use crate::fork::{after_fork, before_fork};
     #[pymodule_export]
     use crate::pipeline::Pipeline;
+    #[pymodule_export]
+    use crate::plan::plan;
     #[pymodule_export]
     use crate::samples::at_exit;
     use pyo3::prelude::*;
