@@ -6,6 +6,7 @@
 pub mod convert;
 pub mod error;
 pub mod pipeline;
+mod plan;
 pub mod sandbox;
 pub mod zarr;
 
@@ -17,3 +18,4 @@ pub use pipeline::{
     Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
     SampleIter, Stats, Tag,
 };
+pub use plan::{Planned, PlannedArray, plan};

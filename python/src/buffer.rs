@@ -12,6 +12,7 @@ use dlpark::{DlpackFlags, Managed, ManagedTensorBase, OpaqueContext};
 use pyo3::exceptions::{PyBufferError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use std::collections::TryReserveError;
 use std::ffi::c_int;
 
 /// Keeps a batch's memory alive and exports it.
@@ -35,12 +36,12 @@ impl Buffer {
     }
 
     fn copy<M: ManagedTensorBase>(&self, py: Python<'_>) -> PyResult<Managed<M>> {
-        let mut lines = Lines::allocate(self.data.len())?;
+        let (source, bytes) = (Address(self.data.as_ptr()), self.data.len());
+        // SAFETY: the batch holds `bytes` bytes and outlives the call.
+        let lines = py.detach(move || unsafe { source.copied(bytes) });
+        let mut lines =
+            lines.map_err(|error| PyMemoryError::new_err(format!("no memory for a copy of {bytes} bytes: {error}")))?;
         let data = lines.as_mut_ptr();
-        let (source, target) = (Address(self.data.as_ptr()), Address(data));
-        let bytes = self.data.len();
-        // SAFETY: both hold `bytes` bytes, `target` was just allocated, and both outlive the call.
-        py.detach(move || unsafe { source.copy_to(target, bytes) });
         // SAFETY: the context keeps `data` alive; nobody else has it, so that IS_COPIED is true.
         unsafe { self.managed(Box::new(lines), data, DlpackFlags::IS_COPIED) }
     }
@@ -125,23 +126,13 @@ where
 }
 
 /// Memory for a copy, aligned as batches are.
-#[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
+/// The elements lie in the vector's spare capacity: nothing is zeroed first.
 struct Lines(Vec<Line>);
 
 impl Lines {
-    fn allocate(bytes: usize) -> PyResult<Lines> {
-        let count = bytes.div_ceil(size_of::<Line>());
-        let mut lines = Vec::new();
-        lines
-            .try_reserve_exact(count)
-            .map_err(|_| PyMemoryError::new_err(format!("no memory for a copy of {bytes} bytes")))?;
-        lines.resize(count, Line([0; 64]));
-        Ok(Lines(lines))
-    }
-
     fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
@@ -156,9 +147,12 @@ unsafe impl Send for Address {}
 
 impl Address {
     /// # Safety
-    /// Both addresses must hold `bytes` bytes and not overlap.
-    unsafe fn copy_to(self, target: Address, bytes: usize) {
-        // SAFETY: as this function requires.
-        unsafe { std::ptr::copy_nonoverlapping(self.0, target.0, bytes) }
+    /// The address must hold `bytes` bytes.
+    unsafe fn copied(self, bytes: usize) -> Result<Lines, TryReserveError> {
+        let mut lines = Lines(Vec::new());
+        lines.0.try_reserve_exact(bytes.div_ceil(size_of::<Line>()))?;
+        // SAFETY: as this function requires, and that much was reserved just now.
+        unsafe { std::ptr::copy_nonoverlapping(self.0, lines.as_mut_ptr(), bytes) };
+        Ok(lines)
     }
 }

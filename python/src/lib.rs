@@ -10,6 +10,7 @@ mod errors;
 mod feeding;
 mod logging;
 mod pipeline;
+mod plan;
 mod samples;
 
 #[pyo3::pymodule(gil_used = true)]
@@ -22,6 +23,8 @@ mod _native {
     use crate::feeding::{after_fork, at_exit, before_fork};
     #[pymodule_export]
     use crate::pipeline::Pipeline;
+    #[pymodule_export]
+    use crate::plan::plan;
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -4,6 +4,7 @@
 //! damacy from Python hand them over while they are attached. Records that find the queue full are dropped.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -56,11 +57,24 @@ pub fn install() {
     log::set_max_level(LevelFilter::Warn);
 }
 
-/// Hands queued records over, and takes the level from the Python logger.
+/// Hands queued records over, and takes the level from the Python logger. An exception of the user's log handlers goes
+/// to `sys.unraisablehook`: it is no reason for a batch, an error or a close to get lost.
 ///
 /// # Errors
-/// What the user's log handlers raise.
+/// `KeyboardInterrupt`, `SystemExit` and the like, which handlers may raise or let through.
 pub fn deliver(py: Python<'_>) -> PyResult<()> {
+    hand_over(py).or_else(|error| unraisable(py, error))
+}
+
+fn unraisable(py: Python<'_>, error: PyErr) -> PyResult<()> {
+    if !error.is_instance_of::<PyException>(py) {
+        return Err(error);
+    }
+    error.write_unraisable(py, None);
+    Ok(())
+}
+
+fn hand_over(py: Python<'_>) -> PyResult<()> {
     let logger = match LOGGER.get(py) {
         Some(logger) => logger,
         None => {
@@ -72,7 +86,8 @@ pub fn deliver(py: Python<'_>) -> PyResult<()> {
     let level: u32 = logger.call_method0(pyo3::intern!(py, "getEffectiveLevel"))?.extract()?;
     log::set_max_level(filter_of(level));
     while let Some(line) = next_line() {
-        logger.call_method1(pyo3::intern!(py, "log"), (level_of(line.level), "%s", line.message))?;
+        let logged = logger.call_method1(pyo3::intern!(py, "log"), (level_of(line.level), "%s", line.message));
+        logged.map(drop).or_else(|error| unraisable(py, error))?;
     }
     Ok(())
 }

@@ -23,6 +23,13 @@ pub struct SpecArgument {
     dtype: u8,
 }
 
+impl SpecArgument {
+    /// The host's.
+    pub fn read(self, py: Python<'_>) -> PyResult<BatchSpec> {
+        Ok(BatchSpec { samples: self.samples, shape: self.shape, dtype: dtype_of(py, self.dtype)? })
+    }
+}
+
 /// `damacy.CpuExecutor`.
 #[derive(FromPyObject)]
 pub struct ExecutorArgument {
@@ -43,6 +50,17 @@ pub struct PlanLimitsArgument {
     memory_bytes: u64,
     deadline_s: f64,
     max_chunks: u64,
+}
+
+impl PlanLimitsArgument {
+    /// The host's.
+    pub fn read(self, py: Python<'_>) -> PyResult<PlanLimits> {
+        Ok(PlanLimits {
+            memory_bytes: self.memory_bytes,
+            deadline: seconds(py, "deadline_s", self.deadline_s)?,
+            max_chunks: self.max_chunks,
+        })
+    }
 }
 
 /// `damacy.QueueLimits`.
@@ -73,7 +91,7 @@ impl Pipeline {
         pop_timeout_s: Option<f64>,
     ) -> PyResult<Pipeline> {
         let config = PipelineConfig {
-            output: BatchSpec { samples: output.samples, shape: output.shape, dtype: dtype_of(py, output.dtype)? },
+            output: output.read(py)?,
             executor: CpuExecutor {
                 engine: engine_of(py, &executor.engine)?,
                 limits: CpuLimits {
@@ -82,20 +100,17 @@ impl Pipeline {
                     output_buffers: executor.limits.output_buffers,
                 },
             },
-            planner: PlanLimits {
-                memory_bytes: limits.memory_bytes,
-                deadline: seconds(py, "deadline_s", limits.deadline_s)?,
-                max_chunks: limits.max_chunks,
-            },
+            planner: limits.read(py)?,
             queues: QueueLimits { lookahead_samples: queues.lookahead_samples },
             drop_last,
             pop_timeout: pop_timeout_s.map(|s| seconds(py, "pop_timeout_s", s)).transpose()?,
         };
         logging::deliver(py)?;
-        let host = py.detach(|| damacy::Pipeline::new(config));
+        let host = py.detach(|| damacy::Pipeline::new(config)).map_err(|error| to_python(py, &error))?;
+        // Made first, so that a signal meanwhile closes it detached.
+        let pipeline = Pipeline { host: ManuallyDrop::new(host) };
         logging::deliver(py)?;
-        let host = ManuallyDrop::new(host.map_err(|error| to_python(py, &error))?);
-        Ok(Pipeline { host })
+        Ok(pipeline)
     }
 
     fn push(&self, py: Python<'_>, samples: Py<PyAny>, at_a_time: usize) -> PyResult<()> {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,3 +50,10 @@ def row_samples(rows: tuple[str, np.ndarray]) -> Callable[..., Iterator[damacy.S
 
 
 ROW = (1, 5)
+
+
+def framework(name: str) -> Any:
+    """torch or jax, or a skip without it; DAMACY_TEST_FRAMEWORKS=1 says that it must be there."""
+    if os.environ.get("DAMACY_TEST_FRAMEWORKS") == "1":
+        return importlib.import_module(name)
+    return pytest.importorskip(name)

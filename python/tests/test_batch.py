@@ -7,6 +7,7 @@ import damacy
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import framework
 
 DATA = np.arange(4 * 3 * 5, dtype=np.int32).reshape(4, 3, 5) * 1000 - 30000
 NAMES = [d.full_name for d in damacy.Dtype]
@@ -94,7 +95,7 @@ def test_numpys_refusal_of_bfloat16_reaches_the_user_and_leaks_nothing(write):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_torch_takes_it_by_dlpack(make_batch, name):
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     batch = make_batch(name)
     tensor = torch.from_dlpack(batch)
     assert str(tensor.dtype) == f"torch.{name}" and tensor.shape == (2, 1, 3, 5) and tensor.is_contiguous()
@@ -105,7 +106,7 @@ def test_torch_takes_it_by_dlpack(make_batch, name):
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "64" not in n])
 def test_jax_takes_it_by_dlpack(make_batch, name):
-    jax = pytest.importorskip("jax")
+    jax = framework("jax")
     batch = make_batch(name)
     array = jax.dlpack.from_dlpack(batch)
     assert str(array.dtype) == name and array.shape == (2, 1, 3, 5)

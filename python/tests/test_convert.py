@@ -8,6 +8,7 @@ import damacy
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import framework
 from damacy import convert
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -211,7 +212,7 @@ def test_too_many_axes_are_refused():
 
 
 def test_torch_tensors_are_sources():
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     tensor = torch.arange(12, dtype=torch.int16).reshape(3, 4) - 2
     np.testing.assert_array_equal(convert(tensor.T, "u8"), np.clip(tensor.numpy().T, 0, 255))
     np.testing.assert_array_equal(convert(torch.tensor(5, dtype=torch.float16), "bf16"), np.array(5, BF16))
@@ -225,7 +226,7 @@ def test_torch_tensors_are_sources():
 
 
 def test_jax_arrays_are_sources():
-    jnp = pytest.importorskip("jax.numpy")
+    jnp = framework("jax.numpy")
     np.testing.assert_array_equal(convert(jnp.array([-1.5, 300.0], jnp.float32), "u8"), [0, 255])
     with pytest.raises(damacy.DtypeMismatch, match="bfloat16"):
         convert(jnp.ones(2, jnp.bfloat16), "f32")

@@ -4,6 +4,7 @@ import damacy
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import framework
 from damacy import Dtype
 
 # The specification's table: value, short name, full name, bytes, DLPack (code, bits).
@@ -41,12 +42,12 @@ def test_every_spelling_gives_the_same_type(value, short, full, itemsize, dlpack
 
 @pytest.mark.parametrize("full", [row[2] for row in TABLE])
 def test_torch_types_are_accepted(full):
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     assert Dtype.parse(getattr(torch, full)).full_name == full
 
 
 def test_torch_types_without_a_conversion_are_refused():
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     for given in (torch.float16, torch.float64, torch.bool, torch.complex64):
         with pytest.raises(damacy.InvalidArgument):
             Dtype.parse(given)

@@ -9,7 +9,7 @@ import time
 import damacy
 import numpy as np
 import pytest
-from conftest import ROW
+from conftest import ROW, framework
 
 FEW = damacy.CpuExecutor(limits=damacy.CpuLimits(output_buffers=2, workers=2))
 
@@ -20,8 +20,8 @@ def consume(kind, batch):
     if kind == "dlpack":
         return np.from_dlpack(batch)
     if kind == "torch":
-        return pytest.importorskip("torch").from_dlpack(batch)
-    return pytest.importorskip("jax").dlpack.from_dlpack(batch)
+        return framework("torch").from_dlpack(batch)
+    return framework("jax").dlpack.from_dlpack(batch)
 
 
 KINDS = ["numpy", "dlpack", "torch", "jax"]

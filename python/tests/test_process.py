@@ -9,14 +9,16 @@ import textwrap
 import damacy
 import numpy as np
 import pytest
-from conftest import ROW
+from conftest import ROW, framework
 
 SPEC = damacy.BatchSpec(2, ROW, "u16")
 
 
 def run(script, **values):
     script = textwrap.dedent(script).format(**values)
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    # Python 3.12 and newer warn of every fork in a process with threads.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def threads():
@@ -176,7 +178,7 @@ def test_forking_while_a_generator_is_busy_hangs_nobody(rows):
 
 
 def test_a_forked_data_loader_worker_uses_damacy(rows, row_samples):
-    torch_data = pytest.importorskip("torch.utils.data")
+    torch_data = framework("torch.utils.data")
     path, data = rows
     with damacy.Pipeline(SPEC) as parent:
         parent.push(row_samples(64))

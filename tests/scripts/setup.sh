@@ -83,12 +83,26 @@ damacy() {
     printf '%s\n' "$package" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/damacy.pth"
 }
 
+# wheel_holds WHEEL: fails unless it serves every Python from 3.11 on and ships its types.
+wheel_holds() {
+    local file
+    case $1 in
+        *-cp311-abi3-*.whl) ;;
+        *) fail "${1##*/} is no abi3 wheel" ;;
+    esac
+    for file in damacy/py.typed damacy/_native.pyi damacy/_native.abi3.so; do
+        .venv/bin/python -c 'import sys, zipfile; sys.exit(sys.argv[2] not in zipfile.ZipFile(sys.argv[1]).namelist())' \
+            "$1" "$file" || fail "${1##*/} lacks $file"
+    done
+}
+
 # The wheel by its own build backend, in a folder and an environment of its own.
 wheel() {
     say "building the wheel with pip"
     rm -rf .cache/wheel-venv target/wheels
     env -u PYO3_NO_PYTHON -u PYO3_BUILD_EXTENSION_MODULE .venv/bin/python -m pip wheel \
         --quiet --disable-pip-version-check --no-deps -w target/wheels ./python </dev/null
+    wheel_holds target/wheels/damacy-*.whl
     .venv/bin/python -m venv .cache/wheel-venv
     .cache/wheel-venv/bin/pip install --quiet --disable-pip-version-check target/wheels/damacy-*.whl </dev/null
     (cd .cache && wheel-venv/bin/python -c \

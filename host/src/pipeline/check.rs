@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use damacy_core::planner::{Plan, SampleBox};
 
 /// What the plan is checked against.
-pub(super) struct Expected<'a> {
+pub(crate) struct Expected<'a> {
     /// Extent of each sample.
     pub shape: &'a [u64],
     /// Chunk shape of each array.
@@ -24,7 +24,7 @@ pub(super) struct Expected<'a> {
 ///
 /// # Errors
 /// `Internal`, for a plan that does not.
-pub(super) fn uses_per_sample(plan: &Plan, expected: &Expected<'_>) -> Result<Vec<usize>> {
+pub(crate) fn uses_per_sample(plan: &Plan, expected: &Expected<'_>) -> Result<Vec<usize>> {
     tile(plan, expected)
         .map_err(|why| Error::new(Status::Internal, "plan", format!("the planner's answer is inconsistent: {why}")))
 }

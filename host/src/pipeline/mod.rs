@@ -22,6 +22,7 @@ mod window;
 mod worker;
 
 pub use batch::{Batch, BatchData, BatchInfo};
+pub(crate) use check::{Expected, uses_per_sample};
 pub use config::{CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;
 pub use stats::Stats;

@@ -36,6 +36,7 @@ from damacy._errors import (
 )
 from damacy._native import __version__
 from damacy._pipeline import Pipeline, Stats
+from damacy._plan import ChunkUse, Plan, PlannedArray, PlannedChunk, PlanTotals, plan
 from damacy._values import (
     BatchSpec,
     CpuExecutor,
@@ -52,6 +53,7 @@ __all__ = [
     "BatchInfo",
     "BatchSpec",
     "BudgetExceeded",
+    "ChunkUse",
     "CpuExecutor",
     "CpuLimits",
     "DamacyError",
@@ -66,7 +68,11 @@ __all__ = [
     "NotFound",
     "OutOfMemory",
     "Pipeline",
+    "Plan",
     "PlanLimits",
+    "PlanTotals",
+    "PlannedArray",
+    "PlannedChunk",
     "Planner",
     "PoolStarved",
     "QueueLimits",
@@ -80,4 +86,5 @@ __all__ = [
     "Unsupported",
     "__version__",
     "convert",
+    "plan",
 ]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, final
 
 from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
 
-__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert"]
+__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert", "plan"]
 __version__: str
 
 # id, shape, dtype, nbytes, tags, memory
@@ -50,6 +50,11 @@ class Pipeline:
 
 def convert(source: Any, source_type: str, big_endian: bool, out: Any, dtype: int, engine: str) -> None:
     """Converts the elements of one buffer into another of the same shape, any strides, not overlapping."""
+
+def plan(
+    output: BatchSpec, samples: list[tuple[str, tuple[tuple[int, int], ...]]], limits: PlanLimits
+) -> dict[str, Any]:
+    """The fields of a ``damacy.Plan``; columns of int64 as little-endian bytes."""
 
 def at_exit() -> None:
     """Makes background threads leave Python alone from now on."""

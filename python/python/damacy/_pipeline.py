@@ -7,6 +7,7 @@ background thread. Open pipelines are closed at interpreter exit.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import weakref
 from collections.abc import Iterable, Iterator
@@ -86,6 +87,10 @@ class Stats:
 
 class Pipeline:
     """Batches out of Zarr arrays.
+
+    Close it, best with ``with``. A pipeline that is dropped is closed too, but one that its own pushed generator refers
+    to (``self.pipeline`` in a data set that yields the samples, say) is held by its feeder for as long as it is open:
+    Python cannot collect it before the interpreter ends.
 
     Args:
         output: What every batch looks like.
@@ -200,8 +205,10 @@ class Pipeline:
 
     def close(self) -> None:
         """Stops everything and wakes blocked calls with :class:`ShutdownError`. Popped batches stay valid. Idempotent."""
-        self._native.close()
-        _open_pipelines.discard(self)
+        try:
+            self._native.close()
+        finally:
+            _open_pipelines.discard(self)
 
     def __enter__(self) -> Pipeline:
         return self
@@ -234,6 +241,8 @@ _open_pipelines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    for pipeline in list(_open_pipelines):
-        pipeline.close()
-    _native.at_exit()
+    # Whatever one of these raises, the others are called.
+    with contextlib.ExitStack() as stack:
+        stack.callback(_native.at_exit)
+        for pipeline in list(_open_pipelines):
+            stack.callback(pipeline.close)

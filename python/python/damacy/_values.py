@@ -53,7 +53,7 @@ class BatchSpec:
 
     def __init__(self, samples: int, shape: Iterable[int], dtype: object = "float32") -> None:
         object.__setattr__(self, "samples", integer("BatchSpec.samples", samples, 1))
-        if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+        if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable) or _is_scalar(shape):
             raise InvalidArgument(
                 f"BatchSpec.shape is {shape!r}; accepted is a tuple with the extent of each axis, such as (64, 64)",
                 "config",
@@ -169,6 +169,18 @@ class QueueLimits:
         check_field(self, "lookahead_samples", 1, Presence.OPTIONAL)
 
 
+def _is_scalar(given: object) -> bool:
+    """Whether it is an array of no axes, which looks iterable and is not."""
+    return isinstance(given, np.ndarray) and given.ndim == 0
+
+
+def _is_listing(given: object) -> bool:
+    """Whether entries can be taken from it by position. A range is no listing of bounds: ``range(0, 2)`` means 0, 1."""
+    if isinstance(given, (str, bytes, bytearray, memoryview, range)) or _is_scalar(given):
+        return False
+    return isinstance(given, (Sequence, np.ndarray))
+
+
 def _uri(given: object) -> str:
     if not isinstance(given, (str, os.PathLike)):
         raise InvalidArgument(f"Sample.uri is {given!r}; accepted are a str and an os.PathLike", "config")
@@ -183,7 +195,7 @@ def _uri(given: object) -> str:
 def _box(given: Any) -> tuple[tuple[int, int], ...]:
     if isinstance(given, slice):
         given = (given,)
-    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+    if not _is_listing(given):
         raise InvalidArgument(
             f"Sample.aabb is {given!r}; accepted is a (start, stop) or slice per axis, such as np.s_[0:4, 2:6]",
             "config",
@@ -200,7 +212,7 @@ def _interval(axis: int, entry: Any) -> tuple[int, int]:
         pair: Any = (0 if entry.start is None else entry.start, entry.stop)
     else:
         pair = entry
-        if isinstance(entry, (str, bytes)) or not isinstance(entry, (Sequence, np.ndarray)) or len(entry) != 2:
+        if not _is_listing(entry) or len(entry) != 2:
             raise _refused(axis, entry, "is no interval", "accepted is a (start, stop) or a slice per axis")
     start, stop = (_bound(axis, entry, bound) for bound in pair)
     if start < 0:
