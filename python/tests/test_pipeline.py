@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import threading
+import weakref
 from pathlib import Path
 
 import damacy
@@ -124,6 +125,24 @@ def test_what_an_iterator_keeps_by_thread_is_there_at_the_next_item(row_samples)
         pipeline.push(counting())
         pipeline.push(counting())
         assert tags(pipeline) == [(2 * i + 1, 2 * i + 2) for i in range(20)]
+
+
+def test_what_an_iterator_keeps_by_thread_goes_when_the_pipeline_closes(row_samples):
+    class Connection:
+        pass
+
+    local, connections = threading.local(), []
+
+    def connected():
+        local.connection = Connection()
+        connections.append(weakref.ref(local.connection))
+        yield from row_samples(4)
+
+    with damacy.Pipeline(SPEC) as pipeline:
+        pipeline.push(connected())
+        assert len(list(pipeline)) == 2
+        assert connections[0]() is not None
+    assert connections[0]() is None
 
 
 def test_iteration_ends_and_goes_on_after_another_push(row_samples):
