@@ -89,7 +89,7 @@ impl Guest {
         dst: &mut [u8],
     ) -> Result<(), Error> {
         let needed = (src.len() / source.width()).checked_mul(output.width());
-        if src.len() % source.width() != 0 || needed != Some(dst.len()) {
+        if !src.len().is_multiple_of(source.width()) || needed != Some(dst.len()) {
             let message = format!(
                 "{} bytes of {source} do not make {} bytes of {output} ({} and {} bytes an element)",
                 src.len(),

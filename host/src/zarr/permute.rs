@@ -164,13 +164,11 @@ impl Matrix {
         (nth % self.rows) * self.columns + nth / self.rows
     }
 
-    /// Transposes item by item, or in halves for want of memory.
+    /// Transposes item by item, or in halves where the marks of what is done would take too much memory.
     fn move_items(self, data: &mut [u8], scratch: &mut [u8]) {
         let words = (self.rows * self.columns).div_ceil(64);
-        let mut done: Vec<u64> = Vec::new();
-        if 8 * words <= MAX_DONE_BYTES && done.try_reserve_exact(words).is_ok() {
-            done.resize(words, 0);
-            self.transpose_by_cycles(data, &mut done);
+        if 8 * words <= MAX_DONE_BYTES {
+            self.transpose_by_cycles(data, &mut vec![0; words]);
         } else {
             self.transpose_in_halves(data, scratch);
         }

@@ -98,8 +98,8 @@ class Pipeline:
         planner: Limits of planning.
         queues: How far to look ahead.
         drop_last: Whether a last partial batch is dropped (and counted), or comes out at the end of iteration.
-        pop_timeout_s: How long ``pop`` waits while the consumer holds every output buffer before it raises
-            :class:`PoolStarved`; by default, for ever.
+        pop_timeout_s: Seconds that the consumer may hold every output buffer while it waits for a batch, over all its
+            ``pop`` calls, before one raises :class:`PoolStarved`; by default, for ever.
 
     Raises:
         InvalidArgument: an argument is not what is documented.
