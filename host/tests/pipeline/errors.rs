@@ -140,7 +140,7 @@ fn bad_configurations_are_refused_with_the_value_and_what_is_accepted() {
     let refused = |change: &dyn Fn(&mut PipelineConfig), status: Status, words: &[&str]| {
         let mut config = config(2, &[5]);
         change(&mut config);
-        let error = Pipeline::new(config).err().expect("a bad configuration");
+        let error = Pipeline::new(config).expect_err("a bad configuration");
         assert_eq!(error.status(), status, "{error}");
         for word in words {
             assert!(error.message().contains(word), "{error} says {word}");
