@@ -213,7 +213,10 @@ def _interval(axis: int, entry: Any) -> tuple[int, int]:
     else:
         pair = entry
         if not _is_listing(entry) or len(entry) != 2:
-            raise _refused(axis, entry, "is no interval", "accepted is a (start, stop) or a slice per axis")
+            accepted = "accepted is a (start, stop) or a slice per axis"
+            if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+                accepted += f"; an index would drop the axis: write slice({entry}, {int(entry) + 1})"
+            raise _refused(axis, entry, "is no interval", accepted)
     start, stop = (_bound(axis, entry, bound) for bound in pair)
     if start < 0:
         raise _refused(axis, entry, "starts below 0", "accepted are 0 <= start < stop")
