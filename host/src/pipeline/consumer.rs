@@ -95,7 +95,11 @@ pub(super) fn take(
         let warn_at = warn_at.and_then(|since| since.checked_add(WARN_STARVED));
         if warn_at.is_some_and(|at| at <= now) {
             warned = true;
-            log::warn!("pop has waited {} s for an output buffer: {}", WARN_STARVED.as_secs(), held(&state));
+            log::warn!(
+                "pop has waited {} s for an output buffer: {}; release batches and their views, or copy what is to be kept",
+                WARN_STARVED.as_secs(),
+                held(&state)
+            );
             continue;
         }
         let wake = [deadline, starved_until, warn_at, check_at].into_iter().flatten().min();
