@@ -188,10 +188,15 @@ fn an_error_of_planning_counts_samples_from_its_batch_alone() {
 #[test]
 fn what_a_failing_chunk_cost_is_counted() {
     let store = Store::new(&[100], &[10]);
+    let path = format!("{}/zarr.json", store.uri());
+    let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let gzip = serde_json::json!({"name": "gzip", "configuration": {"level": 1}});
+    document["codecs"].as_array_mut().unwrap().push(gzip);
+    std::fs::write(&path, document.to_string()).unwrap();
     std::fs::write(store.chunk_path(&[3]), [1, 2, 3]).unwrap();
     let pipeline = pipeline(1, &[5]);
     pipeline.push(good(vec![row(&store, 32, 5)])).unwrap();
-    assert_eq!(pipeline.pop(PATIENCE).expect_err("three bytes are too few").status(), Status::Decode);
+    assert_eq!(pipeline.pop(PATIENCE).expect_err("three bytes are no gzip stream").status(), Status::Decode);
     let stats = pipeline.stats();
     assert_eq!((stats.read_bytes, stats.chunks_decoded, stats.needed_bytes), (3, 0, 0));
     assert!(!stats.read_time.is_zero());
