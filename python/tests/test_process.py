@@ -205,3 +205,27 @@ def test_spawned_workers_can_import_and_pickle_what_describes_work(row_samples):
 
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(repr, (next(row_samples(1)),)) == repr(next(row_samples(1)))
+
+
+@pytest.mark.parametrize("close", [True, False])
+@pytest.mark.parametrize("step", ["pass", "time.sleep(0.001)"])
+def test_a_generator_that_still_runs_at_exit_does_not_abort_the_process(rows, close, step):
+    script = """
+    import sys, time
+    import damacy
+
+    def samples():
+        for i in range(2):
+            yield damacy.Sample({path!r}, [(i, i + 1), (0, 5)])
+        while True:
+            {step}
+
+    pipeline = damacy.Pipeline(damacy.BatchSpec(2, (1, 5), "u16"))
+    pipeline.push(samples())
+    pipeline.pop(timeout=60)
+    if {close}:
+        pipeline.close()
+    sys.exit(3)
+    """
+    ended = run(script, path=rows[0], close=close, step=step)
+    assert ended.returncode == 3, ended

@@ -1,6 +1,7 @@
 """Specs, samples and limits are checked when they are made, compare by value, and say what is accepted."""
 
 import dataclasses
+import itertools
 import pathlib
 import pickle
 
@@ -153,3 +154,14 @@ def test_uris_are_strings_or_paths():
 
 def test_tags_do_not_take_part_in_comparison():
     assert Sample("a", [(0, 1)], tag=np.arange(3)) == Sample("a", [(0, 1)], tag=np.arange(4))
+
+
+@pytest.mark.parametrize("shape", [itertools.count(1), (1,) * 33])
+def test_a_shape_of_too_many_axes_is_refused_without_reading_on(shape):
+    with pytest.raises(damacy.InvalidArgument, match="more than 32 axes"):
+        damacy.BatchSpec(1, shape)
+
+
+def test_an_index_in_a_box_is_told_how_to_keep_its_axis():
+    with pytest.raises(damacy.InvalidArgument, match=r"write slice\(3, 4\)"):
+        damacy.Sample("a", np.s_[3, 0:4])

@@ -160,3 +160,29 @@ def test_ctrl_c_interrupts_a_blocked_pop(rows, call, wait):
         assert word == "interrupted"
         assert float(at) - sent < 0.2
         assert child.wait(30) == 0
+
+
+def test_an_interrupted_pop_loses_no_batch(row_samples):
+    def slowly():
+        for sample in row_samples(12):
+            time.sleep(0.01)
+            yield sample
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    ids = []
+    try:
+        with damacy.Pipeline(SPEC) as pipeline:
+            pipeline.push(slowly())
+            while len(ids) < 6:
+                signal.setitimer(signal.ITIMER_REAL, 0.005)
+                try:
+                    ids.append(pipeline.pop(timeout=60).info.id)
+                except KeyboardInterrupt:
+                    pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert ids == list(range(6))

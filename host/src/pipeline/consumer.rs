@@ -44,6 +44,8 @@ pub(super) fn take(
     let deadline = timeout.and_then(|t| begun.checked_add(t));
     let mut warned = false;
     let mut dropped = Vec::new();
+    // Whether something the check would report may have happened since it was last called.
+    let mut waited = false;
     let mut state = shared.lock();
     if want == Want::Whole && state.withdraw_partial() {
         shared.plan.notify_all();
@@ -65,6 +67,17 @@ pub(super) fn take(
             break Err(partial_is_next(shared, slot.info.samples));
         }
         if state.slots.front().is_some_and(|slot| slot.complete) {
+            // What ends this wait must do so before a batch is taken, which would be lost with it.
+            if waited && let Some(check) = check.as_deref_mut() {
+                waited = false;
+                drop(state);
+                let checked = check();
+                state = shared.lock();
+                if let Err(error) = checked {
+                    break Err(error);
+                }
+                continue;
+            }
             break Ok(take_front(&mut state));
         }
         if nothing_can_come(shared, &state) {
@@ -107,6 +120,7 @@ pub(super) fn take(
             Some(until) => shared.wait_for(&shared.consume, state, until.saturating_duration_since(now)),
             None => shared.wait(&shared.consume, state),
         };
+        waited = true;
         if let Some(check) = check.as_deref_mut()
             && check_at.is_some_and(|at| at <= Instant::now())
         {

@@ -23,6 +23,13 @@ pub(super) struct Identity {
     modified: (i64, i64),
 }
 
+/// The link to nothing because of which a path leads nowhere: itself or a folder on the way. Such a link is there,
+/// unlike what it links to, so that what lies behind it is not missing but out of reach.
+fn dangling_link(path: &Path) -> Option<&Path> {
+    let (there, meta) = path.ancestors().find_map(|part| Some((part, std::fs::symlink_metadata(part).ok()?)))?;
+    (meta.is_symlink() && there.metadata().is_err()).then_some(there)
+}
+
 impl Object {
     /// Opens a file; `None` if there is none.
     ///
@@ -34,9 +41,10 @@ impl Object {
         let file = match opened {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                // A link to nothing is there, unlike what it links to.
-                let dangles = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-                return if dangles { Err(io_error(path, "is a link to nothing", e)) } else { Ok(None) };
+                return match dangling_link(path) {
+                    Some(link) => Err(io_error(link, "is a link to nothing", e)),
+                    None => Ok(None),
+                };
             }
             Err(e) => return Err(io_error(path, "cannot be opened", e)),
         };

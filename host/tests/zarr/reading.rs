@@ -221,6 +221,16 @@ fn a_link_to_nothing_is_an_io_error_and_not_a_missing_chunk() {
 }
 
 #[test]
+fn chunks_behind_a_folder_that_is_a_link_to_nothing_are_an_io_error() {
+    let folder = copy_of("v3-zstd");
+    let array = open(folder.path()).expect("opens");
+    let chunks = folder.path().join("c");
+    fs::remove_dir_all(&chunks).expect("removed");
+    std::os::unix::fs::symlink("/nowhere/at/all", &chunks).expect("a link");
+    assert_error(&fetch_error(&array, &[0, 0, 0]), Status::Io, &["/c", "a link to nothing"]);
+}
+
+#[test]
 fn a_chunk_of_the_wrong_length_is_a_decode_error_before_it_is_read() {
     // 4 x 5 x 12 elements of 2 bytes, and a checksum.
     for (name, expected) in [("v3-bytes", 480), ("v3-crc32c", 484)] {

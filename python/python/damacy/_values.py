@@ -6,6 +6,7 @@ All compare and hash by value and print as the call that makes them.
 from __future__ import annotations
 
 import enum
+import itertools
 import math
 import operator
 import os
@@ -18,6 +19,9 @@ import numpy as np
 from damacy._check import INT64_MAX, Presence, check_field, instance, integer, seconds
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
+
+# Axes of an array that is read: the parser's limit.
+MAX_RANK = 32
 
 
 class Engine(enum.StrEnum):
@@ -58,7 +62,10 @@ class BatchSpec:
                 f"BatchSpec.shape is {shape!r}; accepted is a tuple with the extent of each axis, such as (64, 64)",
                 "config",
             )
-        extents = tuple(integer(f"BatchSpec.shape[{axis}]", extent, 1) for axis, extent in enumerate(shape))
+        first = list(itertools.islice(shape, MAX_RANK + 1))
+        if len(first) > MAX_RANK:
+            raise InvalidArgument(f"BatchSpec.shape has more than {MAX_RANK} axes; accepted are 0 to {MAX_RANK}", "config")
+        extents = tuple(integer(f"BatchSpec.shape[{axis}]", extent, 1) for axis, extent in enumerate(first))
         object.__setattr__(self, "shape", extents)
         object.__setattr__(self, "dtype", Dtype.parse(dtype))
 
