@@ -56,6 +56,8 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@echo "== cargo clippy"
 	@cargo clippy $(CARGO_FLAGS) --all-targets --quiet -- -D warnings
 	@cargo clippy $(ENCODER_FLAGS) --all-targets --quiet -- -D warnings
+	@echo "== cargo clippy: the rules alone, without std"
+	@cargo clippy --release --locked --package damacy-core --no-default-features --lib --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
 		--exclude tests/vectors python tests
