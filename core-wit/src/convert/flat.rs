@@ -38,11 +38,13 @@ pub(super) struct Flat {
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
     pub(super) copy: Loop,
+    /// Makes what was copied visible before whatever is written next.
+    pub(super) end: fn(),
     pub(super) from_bytes: usize,
 }
 
-/// Output that is on its way to be streamed.
-const STREAM_BLOCK: usize = 4096;
+/// Bytes converted and then streamed at a time: few enough that one's stores overlap the next one's arithmetic.
+const STREAM_BLOCK: usize = 1024;
 
 #[repr(align(64))]
 struct Aligned<const BYTES: usize>([u8; BYTES]);
@@ -90,6 +92,7 @@ impl Flat {
             // SAFETY: `select` has taken the copy of a level that the CPU has.
             unsafe { (stream.copy)(block, dst) };
         }
+        (stream.end)();
     }
 
     fn run_blocks(&self, src: &[u8], dst: &mut [u8]) {

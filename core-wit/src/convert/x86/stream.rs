@@ -7,8 +7,14 @@ use core::arch::x86_64::*;
 /// Outputs from this size on are streamed.
 const FROM_BYTES: usize = 4 << 20;
 
-pub(in crate::convert) const STREAM_AVX2: Stream = Stream { copy: avx2, from_bytes: FROM_BYTES };
-pub(in crate::convert) const STREAM_AVX512: Stream = Stream { copy: avx512, from_bytes: FROM_BYTES };
+pub(in crate::convert) const STREAM_AVX2: Stream = Stream { copy: avx2, end, from_bytes: FROM_BYTES };
+pub(in crate::convert) const STREAM_AVX512: Stream = Stream { copy: avx512, end, from_bytes: FROM_BYTES };
+
+/// Non-temporal stores are not ordered with later ones, which may hand the buffer to another thread.
+fn end() {
+    // SAFETY: every x86-64 CPU has SSE.
+    unsafe { _mm_sfence() };
+}
 
 macro_rules! stream {
     ($name:ident, $bytes:literal, $store:ident, $load:ident, $features:literal) => {
@@ -23,8 +29,6 @@ macro_rules! stream {
                 // SAFETY: both are one vector, and `to` is aligned to it, since `dst` is.
                 unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) };
             }
-            // Non-temporal stores are not ordered with later ones, which may hand the buffer to another thread.
-            _mm_sfence();
         }
     };
 }
