@@ -9,6 +9,8 @@ use damacy_tests::conformance::{Backend, BoxBackend, Rules};
 mod boxes;
 #[path = "conformance/flat.rs"]
 mod flat;
+#[path = "conformance/parallel.rs"]
+mod parallel;
 
 /// The kernels of damacy-core, called directly, with the vector instructions of a level (or, where this CPU lacks them,
 /// of the baseline).

@@ -101,12 +101,12 @@ fn long_runs_agree_with_the_rules_in_both_byte_orders() {
 #[test]
 fn streamed_outputs_agree_with_the_rules() {
     let bytes: Vec<u8> = (0..34_000_000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
-    for source in [SourceType::U8, SourceType::F16, SourceType::F32, SourceType::I64] {
-        for (output, elements) in [(Dtype::F32, 1_100_003), (Dtype::Bf16, 2_100_031), (Dtype::U8, 4_200_007)] {
+    for source in [SourceType::U8, SourceType::F16, SourceType::F32] {
+        for (output, elements) in [(Dtype::F32, 1_100_003), (Dtype::U8, 4_200_007)] {
             let bytes = bytes[..elements * source.width() + 3].to_vec();
             let mut case = Case { source, order: ByteOrder::NATIVE, output, bytes, src_start: 3, dst_start: 0 };
             for level in Level::ALL {
-                for dst_start in [0, 1, 8] {
+                for dst_start in [0, 1] {
                     case.dst_start = dst_start;
                     agrees_with_the_rules(&mut Kernels(level), &case);
                 }
