@@ -27,7 +27,7 @@ export function makeConvert(core: Core, names: Names) {
     const width = names.sourceWidth(source);
     if (bytes.length % width !== 0) {
       throw invalid(
-        `the source has ${bytes.length} bytes; accepted for ${source} is a multiple of ${width}, the width of an element`,
+        `the source has ${bytes.length} bytes; accepted for ${source} is a multiple of ${width}`,
       );
     }
     const length = bytes.length / width;
@@ -51,7 +51,9 @@ function read(from: unknown, named: unknown, byteOrder: unknown, names: Names): 
   const kind = typedArrayName(from);
   const buffer = kind === undefined && !ArrayBuffer.isView(from);
   if (buffer && Object.prototype.toString.call(from) !== "[object ArrayBuffer]") {
-    throw invalid(`the source is ${describe(from)}; accepted are typed arrays, and raw bytes as Uint8Array, ArrayBuffer or DataView`);
+    throw invalid(
+      `the source is ${describe(from)}; accepted are typed arrays, and raw bytes as Uint8Array, ArrayBuffer or DataView`,
+    );
   }
   const raw = kind === undefined || kind === "Uint8Array";
   if (kind === undefined && named === undefined) {
@@ -67,7 +69,9 @@ function read(from: unknown, named: unknown, byteOrder: unknown, names: Names): 
   }
   const order = byteOrder === undefined ? "little" : oneOf(byteOrder, "options.byteOrder", ["little", "big"] as const);
   if (!raw && order === "big") {
-    throw invalid(`options.byteOrder is "big" for a ${kind}; accepted is "little": a typed array's elements are numbers already`);
+    throw invalid(
+      `options.byteOrder is "big" for a ${kind}; accepted is "little": a typed array's elements are numbers already`,
+    );
   }
   return { bytes: bytesOf(from as ArrayBuffer | ArrayBufferView, "the source"), source, order };
 }

@@ -20,7 +20,19 @@ test("10,000 calls of each function leave the memory's size constant", async () 
     }
   };
   const array = parseMetadata(document, { format: "v3" });
-  const request = { spec: { samples: 1, shape: [7, 9], dtype: "u8" }, arrays: [array], samples: [{ array: 0, bounds: [[1, 8], [2, 11]] }] };
+  const request = {
+    spec: { samples: 1, shape: [7, 9], dtype: "u8" },
+    arrays: [array],
+    samples: [
+      {
+        array: 0,
+        bounds: [
+          [1, 8],
+          [2, 11],
+        ],
+      },
+    ],
+  };
   const source = new Int16Array(1000);
   const calls = [
     () => convert(source, "f32"),
@@ -29,7 +41,21 @@ test("10,000 calls of each function leave the memory's size constant", async () 
     () => ignore(() => parseMetadata(document.slice(0, -9), { format: "v3" })),
     () => objectKey(array, [1, 2]),
     () => plan(request),
-    () => ignore(() => plan({ ...request, samples: [{ array: 0, bounds: [[1, 8], [2, 12]] }] })),
+    () =>
+      ignore(() =>
+        plan({
+          ...request,
+          samples: [
+            {
+              array: 0,
+              bounds: [
+                [1, 8],
+                [2, 12],
+              ],
+            },
+          ],
+        }),
+      ),
   ];
   for (const call of calls) for (let i = 0; i < 100; i++) call();
   const before = memoryBytes();
@@ -48,10 +74,11 @@ test("a long conversion takes no more memory than a few blocks", async () => {
 function bounded(pages) {
   const head = (at) => {
     let [value, shift, next] = [0, 0, at];
-    do value |= (wasm[next] & 127) << shift, (shift += 7); while (wasm[next++] & 128);
+    do ((value |= (wasm[next] & 127) << shift), (shift += 7));
+    while (wasm[next++] & 128);
     return [value, next];
   };
-  for (let at = 8; ; ) {
+  for (let at = 8; ;) {
     const [size, body] = head(at + 1);
     if (wasm[at] !== 5) {
       at = body + size;
@@ -69,15 +96,33 @@ test("a trap fails one call alone", async () => {
   assert.deepEqual(convert(new Int16Array([300]), "u8"), new Uint8Array([255]));
   for (let i = 0; i < 3; i++) {
     // Blocks that do not fit in 18 pages.
-    assert.throws(() => convert(new Uint8Array(1 << 20), "f32"), (error) => {
-      assert.equal(error.status, "INTERNAL", error.message);
-      assert.ok(error.cause instanceof Error);
-      return true;
-    });
+    assert.throws(
+      () => convert(new Uint8Array(1 << 20), "f32"),
+      (error) => {
+        assert.equal(error.status, "INTERNAL", error.message);
+        assert.ok(error.cause instanceof Error);
+        return true;
+      },
+    );
     assert.deepEqual(convert(new Int16Array([300]), "u8"), new Uint8Array([255]));
   }
   const array = parseMetadata(document, { format: "v3" });
-  assert.equal(plan({ spec: { samples: 1, shape: [1, 1], dtype: "u8" }, arrays: [array], samples: [{ array: 0, bounds: [[0, 1], [0, 1]] }] }).chunks.length, 1);
+  assert.equal(
+    plan({
+      spec: { samples: 1, shape: [1, 1], dtype: "u8" },
+      arrays: [array],
+      samples: [
+        {
+          array: 0,
+          bounds: [
+            [0, 1],
+            [0, 1],
+          ],
+        },
+      ],
+    }).chunks.length,
+    1,
+  );
   assert.ok(memoryBytes() <= 18 << 16);
 });
 

@@ -6,15 +6,25 @@ import { test } from "node:test";
 import { convert, dtypes, sources } from "damacy";
 
 const vectors = new URL("../../../tests/vectors/", import.meta.url);
-const pairs = readFileSync(new URL("pairs.jsonl", vectors), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+const pairs = readFileSync(new URL("pairs.jsonl", vectors), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line));
 const sums = JSON.parse(readFileSync(new URL("exhaustive.json", vectors), "utf8"));
 const width = Object.fromEntries(sources.map(({ source, width }) => [source, width]));
 const outputWidth = Object.fromEntries(dtypes.map(({ dtype, width }) => [dtype, width]));
 
 const SOURCE_ARRAYS = {
-  u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, u64: BigUint64Array,
-  i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
-  f16: Uint16Array, f32: Float32Array,
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  u64: BigUint64Array,
+  i8: Int8Array,
+  i16: Int16Array,
+  i32: Int32Array,
+  i64: BigInt64Array,
+  f16: Uint16Array,
+  f32: Float32Array,
 };
 const OUTPUT_ARRAYS = { ...SOURCE_ARRAYS, bf16: Uint16Array };
 
@@ -50,7 +60,13 @@ test("every bit pattern of the 8- and 16-bit sources", () => {
   for (const [pair, sum] of Object.entries(sums)) {
     const [src, dst] = pair.split("->");
     const all = new SOURCE_ARRAYS[src](2 ** (8 * width[src])).map((_, i) => i);
-    assert.equal(createHash("sha256").update(convert(all, dst, options(src))).digest("hex"), sum, pair);
+    assert.equal(
+      createHash("sha256")
+        .update(convert(all, dst, options(src)))
+        .digest("hex"),
+      sum,
+      pair,
+    );
   }
 });
 
@@ -78,7 +94,10 @@ test("views with an offset, an empty source, Uint8ClampedArray, Buffer and DataV
   assert.deepEqual(convert(new Int16Array(), "f32"), new Float32Array());
   assert.deepEqual(convert(new ArrayBuffer(0), "u64", { source: "f32" }), new BigUint64Array());
   assert.deepEqual(convert(new Uint8ClampedArray([200]), "i8"), new Int8Array([127]));
-  assert.deepEqual(convert(new Float32Array([300]), "u8", { out: new Uint8ClampedArray(1) }), new Uint8ClampedArray([255]));
+  assert.deepEqual(
+    convert(new Float32Array([300]), "u8", { out: new Uint8ClampedArray(1) }),
+    new Uint8ClampedArray([255]),
+  );
   assert.deepEqual(convert(Buffer.from([200]), "i8"), new Int8Array([127]));
   const view = new DataView(new Uint8Array([9, 1, 0, 9]).buffer, 1, 2);
   assert.deepEqual(convert(view, "u16", { source: "uint16", byteOrder: "big" }), new Uint16Array([256]));
@@ -102,8 +121,15 @@ test("names are short or full, in any case", () => {
   }
 });
 
-test("Float16Array, where the engine has it", { skip: typeof Float16Array === "undefined" && "no Float16Array here" }, () => {
-  const values = new Float16Array([-1.9, 12.9, NaN, Infinity]);
-  assert.deepEqual(convert(values, "i16"), new Int16Array([-1, 12, 0, 32767]));
-  assert.deepEqual(convert(values, "i16", { source: "float16" }), new Int16Array([-1, 12, 0, 32767]));
-});
+test(
+  "Float16Array, where the engine has it",
+  { skip: typeof Float16Array === "undefined" && "no Float16Array here" },
+  () => {
+    const values = new Float16Array([-1.9, 12.9, NaN, Infinity]);
+    assert.deepEqual(convert(values, "i16"), new Int16Array([-1, 12, 0, 32767]));
+    assert.deepEqual(convert(values, "i16", { source: "float16" }), new Int16Array([-1, 12, 0, 32767]));
+    for (const { src, dst, in: given, out: expected } of pairs) {
+      if (src === "f16") assert.equal(hex(convert(new Float16Array(bytes(given).buffer), dst)), expected, dst);
+    }
+  },
+);

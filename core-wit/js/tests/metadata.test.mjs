@@ -6,12 +6,19 @@ import { DamacyError, objectKey, parseMetadata, sources } from "damacy";
 
 const corpus = new URL("../../../tests/metadata/", import.meta.url);
 const read = (name) => readFileSync(new URL(name, corpus), "utf8");
-const lines = (name) => read(name).trim().split("\n").map((line) => JSON.parse(line));
+const lines = (name) =>
+  read(name)
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 // JSON.parse would round facts beyond 2^53: they become strings first. Documents are strings already.
-const legal = read("legal.jsonl").trim().split("\n").map((line) => {
-  const facts = line.lastIndexOf('"facts": ');
-  return JSON.parse(line.slice(0, facts) + line.slice(facts).replace(/(?<=[[ ])\d{16,}(?=[,\]])/g, '"$&"'));
-});
+const legal = read("legal.jsonl")
+  .trim()
+  .split("\n")
+  .map((line) => {
+    const facts = line.lastIndexOf('"facts": ');
+    return JSON.parse(line.slice(0, facts) + line.slice(facts).replace(/(?<=[[ ])\d{16,}(?=[,\]])/g, '"$&"'));
+  });
 const fullName = Object.fromEntries(sources.map(({ source, fullName }) => [source, fullName]));
 
 /** The status of the DamacyError that `call` must throw. */
@@ -30,7 +37,11 @@ test("legal documents give zarr-python's facts", () => {
   for (const { name, format, document, facts } of legal) {
     const array = parseMetadata(document, { format: `v${format}` });
     assert.deepEqual(array.shape, BigUint64Array.from(facts.shape, BigInt), name);
-    assert.deepEqual(array.levels, facts.levels.map((level) => BigUint64Array.from(level, BigInt)), name);
+    assert.deepEqual(
+      array.levels,
+      facts.levels.map((level) => BigUint64Array.from(level, BigInt)),
+      name,
+    );
     assert.equal(array.source && fullName[array.source], facts.source ?? undefined, name);
     if (facts.source) {
       assert.equal(Buffer.from(array.fillValue).toString("hex"), facts.fill_value, name);
@@ -100,14 +111,26 @@ test("arguments of a wrong kind, and limits", () => {
   }
   for (const limit of [-1, 1.5, NaN, Infinity, "9", null, 2 ** 53, -1n, 2n ** 64n]) {
     for (const name of ["maxBytes", "maxValues"]) {
-      assert.equal(caught(() => parseMetadata(document, { format: "v3", limits: { [name]: limit } })).status, "INVAL", `${name} ${limit}`);
+      assert.equal(
+        caught(() => parseMetadata(document, { format: "v3", limits: { [name]: limit } })).status,
+        "INVAL",
+        `${name} ${limit}`,
+      );
     }
   }
   for (const limit of [-1, 1.5, NaN, 2 ** 32, 1n]) {
-    assert.equal(caught(() => parseMetadata(document, { format: "v3", limits: { maxDepth: limit } })).status, "INVAL", String(limit));
+    assert.equal(
+      caught(() => parseMetadata(document, { format: "v3", limits: { maxDepth: limit } })).status,
+      "INVAL",
+      String(limit),
+    );
   }
   for (const limits of [{ maxBytes: 20 }, { maxDepth: 2 }, { maxValues: 3n }, { maxRank: 1 }, { maxCodecs: 0 }]) {
-    assert.equal(caught(() => parseMetadata(document, { format: "v3", limits })).status, "BUDGET", JSON.stringify(Object.keys(limits)));
+    assert.equal(
+      caught(() => parseMetadata(document, { format: "v3", limits })).status,
+      "BUDGET",
+      JSON.stringify(Object.keys(limits)),
+    );
   }
   const round = {};
   round.round = round;

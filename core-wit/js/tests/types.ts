@@ -1,5 +1,16 @@
 // Typed use of the installed package, checked by tsc in strict mode; not run.
-import { convert, DamacyError, objectKey, parseMetadata, plan, type ArrayMetadata, type Dtype, type DtypeName, type Plan, type Status } from "damacy";
+import {
+  convert,
+  DamacyError,
+  objectKey,
+  parseMetadata,
+  plan,
+  type ArrayMetadata,
+  type Dtype,
+  type DtypeName,
+  type Plan,
+  type Status,
+} from "damacy";
 import { load, type Damacy } from "damacy/load";
 
 const bytes: Uint8Array<ArrayBuffer> = convert(new Int16Array([1]), "uint8");
@@ -30,7 +41,15 @@ const extent: bigint | undefined = array.shape[0];
 const made: Plan = plan({
   spec: { samples: 2, shape: [4n, 4], dtype: "bfloat16" },
   arrays: [array, { ...array, shape: [1, 2n], levels: [[1, 2]] }],
-  samples: [{ array: 0, bounds: [[0, 4n], [0, 4]] }],
+  samples: [
+    {
+      array: 0,
+      bounds: [
+        [0, 4n],
+        [0, 4],
+      ],
+    },
+  ],
   missing: [{ array: 0, coords: BigUint64Array.of(0n, 1n) }],
   encodedRatios: [0.5],
 });
