@@ -96,13 +96,7 @@ fn level() -> &'static str {
 }
 
 /// All figures of one pair.
-fn pair(
-    options: &Options,
-    source: SourceType,
-    output: Dtype,
-    small: &mut Buffers,
-    large: &mut Buffers,
-) -> Value {
+fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffers, large: &mut Buffers) -> Value {
     let [small_bytes, large_bytes] = options.sizes.map(|size| bytes(source, output, size));
     let in_cache = interleaved(options.rounds, small, &mut [memcpy(small_bytes), native(source, output, small_bytes)]);
     let mut contenders = vec![memcpy(large_bytes), native(source, output, large_bytes)];
