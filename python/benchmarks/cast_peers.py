@@ -1,4 +1,4 @@
-"""The spec's conversions in numpy and torch: (source, output buffer) -> ways to fill it; or an expression of a new array.
+"""The spec's conversions in numpy and torch: (source, output buffer) -> ways to fill it, or an expression of a new one.
 
 A way writes into memory that exists already, as `convert(..., out=)` does, and keeps its intermediates. Several ways of
 one peer are tried; those that a library cannot do raise. Values are clamped before they are cast; NaN and the floats
@@ -23,7 +23,7 @@ def bounds(source: np.dtype, output: np.dtype) -> tuple[int | None, int | None]:
 
 
 def float_bounds(output: np.dtype) -> tuple[float, float, float | None]:
-    """Lowest and highest float32 that truncate into `output`; the first beyond, where the highest is not the maximum."""
+    """Lowest and highest float32 that truncate into `output`; the first beyond, if the highest is not the maximum."""
     to = np.iinfo(output)
     if to.bits < 32:
         return float(to.min), float(to.max), None

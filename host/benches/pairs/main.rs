@@ -25,6 +25,9 @@ const SCHEMA: &str = "damacy-pairs/1";
 const SIZES: [usize; 2] = [256 << 10, 64 << 20];
 const QUICK_SIZES: [usize; 2] = [64 << 10, 8 << 20];
 
+/// How many times as many rounds short measurements get: they are cheap, and suffer more from whatever else runs.
+const SHORT_RUNS: usize = 3;
+
 /// Threads of the parallel conversion.
 const THREADS: usize = 2;
 
@@ -98,7 +101,7 @@ fn level() -> &'static str {
 /// All figures of one pair.
 fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffers, large: &mut Buffers) -> Value {
     let [small_bytes, large_bytes] = options.sizes.map(|size| bytes(source, output, size));
-    let in_cache = interleaved(options.rounds, small, &mut [memcpy(small_bytes), native(source, output, small_bytes)]);
+    let in_cache = interleaved(SHORT_RUNS * options.rounds, small, &mut [memcpy(small_bytes), native(source, output, small_bytes)]);
     let mut contenders = vec![memcpy(large_bytes), native(source, output, large_bytes)];
     if !options.flat_only {
         contenders.push(sandbox(source, output, large_bytes));
@@ -119,7 +122,7 @@ fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffer
             "gib_s": in_memory.gib_s(2, large_bytes.0 + large_bytes.1),
             "ratio_to_native": in_memory.ratio(2, 1),
         });
-        figures["crops"] = crops::figures(options.rounds, source, output, large);
+        figures["crops"] = crops::figures(SHORT_RUNS * options.rounds, source, output, large);
         if contenders.len() > 3 {
             figures["parallel"] = json!({ "threads": THREADS, "ratio_to_one": in_memory.ratio(3, 1) });
         }
