@@ -101,7 +101,11 @@ fn level() -> &'static str {
 /// All figures of one pair.
 fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffers, large: &mut Buffers) -> Value {
     let [small_bytes, large_bytes] = options.sizes.map(|size| bytes(source, output, size));
-    let in_cache = interleaved(SHORT_RUNS * options.rounds, small, &mut [memcpy(small_bytes), native(source, output, small_bytes)]);
+    let in_cache = interleaved(
+        SHORT_RUNS * options.rounds,
+        small,
+        &mut [memcpy(small_bytes), native(source, output, small_bytes)],
+    );
     let mut contenders = vec![memcpy(large_bytes), native(source, output, large_bytes)];
     if !options.flat_only {
         contenders.push(sandbox(source, output, large_bytes));
