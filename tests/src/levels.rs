@@ -1,47 +1,32 @@
-//! Instruction sets: their names -> a test run again in a child process for each one that this machine has.
+//! Instruction sets: a test -> the test run again in a child process for each level that this machine has.
 //!
-//! A process chooses its instruction set once, so that another one needs another process.
+//! A process chooses its level once, so that another one needs another process; and one that crashes is noticed.
 
+use damacy_core::convert::{LEVEL_VARIABLE, Level};
 use std::env;
 use std::process::{Command, Output, Stdio};
-
-/// The environment variable that chooses the instruction set.
-pub const VARIABLE: &str = "DAMACY_SIMD";
 
 /// Set in children, to the level they are for.
 const CHILD: &str = "DAMACY_TEST_LEVEL";
 
-/// The levels that this machine can run, the least first.
-pub fn available() -> Vec<&'static str> {
-    // TO FILL IN: the levels that damacy-core lists, once it does.
-    #[allow(unused_mut)]
-    let mut levels = vec!["baseline"];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
-            levels.push("avx2");
-        }
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
-            levels.push("avx512");
-        }
-    }
-    levels
+/// The levels that this machine has, the lowest first.
+pub fn available() -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|level| level.is_available())
 }
 
-/// The level that this child process is for; `None` in a process that a person started.
-pub fn of_child() -> Option<String> {
-    // TO FILL IN: assert that damacy-core chose the same.
-    env::var(CHILD).ok()
+/// Whether this is a child process; it has the level that it was made for.
+pub fn is_child() -> bool {
+    let Ok(wanted) = env::var(CHILD) else {
+        return false;
+    };
+    assert_eq!(Level::current().name(), wanted, "{LEVEL_VARIABLE} is not obeyed");
+    true
 }
 
 /// This program again, for the test of that full name at a level.
-pub fn child(test: &str, level: &str) -> Command {
+pub fn child(test: &str, level: Level) -> Command {
     let mut command = Command::new(env::current_exe().expect("this program"));
-    command.args(["--exact", test, "--nocapture", "--include-ignored"]).env(CHILD, level).env(VARIABLE, level);
+    command.args(["--exact", test, "--nocapture"]).env(CHILD, level.name()).env(LEVEL_VARIABLE, level.name());
     command.stdin(Stdio::null());
     command
 }
@@ -49,7 +34,7 @@ pub fn child(test: &str, level: &str) -> Command {
 /// Runs the `body` of the test of that full name in a child for each level. A child that crashes fails the test with
 /// what it wrote.
 pub fn at_each_level(test: &str, body: impl FnOnce()) {
-    if of_child().is_some() {
+    if is_child() {
         return body();
     }
     for level in available() {

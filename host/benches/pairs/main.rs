@@ -13,6 +13,7 @@ mod values;
 
 use damacy::convert::{Converter, Engine, convert};
 use damacy::{ByteOrder, Dtype, SourceType};
+use damacy_core::convert::{LEVEL_VARIABLE, Level};
 use measure::{Buffers, Contender, Rates, interleaved};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,9 @@ fn options() -> Options {
 
 fn main() {
     let (options, started) = (options(), Instant::now());
+    if let Err(error) = Level::check_environment() {
+        panic!("{error}");
+    }
     let [mut small, mut large] = options.sizes.map(Buffers::new);
     let mut pairs = Vec::new();
     for source in SourceType::ALL {
@@ -81,7 +85,7 @@ fn main() {
     let report = json!({
         "schema": SCHEMA,
         "machine": machine::describe(&options.command),
-        "simd": { "level": level(), "DAMACY_SIMD": std::env::var("DAMACY_SIMD").ok() },
+        "simd": { "level": Level::current().name(), "DAMACY_SIMD": std::env::var(LEVEL_VARIABLE).ok() },
         "values": values::DESCRIPTION,
         "rounds": options.rounds,
         "small_bytes": options.sizes[0],
@@ -90,12 +94,6 @@ fn main() {
         "pairs": pairs,
     });
     write(&report, options.out.as_deref());
-}
-
-/// The instruction set whose kernels run in this process.
-fn level() -> &'static str {
-    // TO FILL IN: the level that damacy-core chose, once it says so.
-    "unknown"
 }
 
 /// All figures of one pair.

@@ -1,16 +1,17 @@
 //! What is compared: consecutive float32 bit patterns -> elements of an output.
 
 use damacy::convert::{Engine, convert};
-use damacy_core::convert::Kernel;
+use damacy_core::convert::{Kernel, Level};
 use damacy_core::rules::{Bf16, F32, Rule};
 use damacy_core::{ByteOrder, Dtype, SourceType};
+use damacy_tests::levels;
 use std::hint::black_box;
 
 /// Something that must agree with the scalar rules.
 #[derive(Clone, Copy, Debug)]
 pub enum Backend {
-    /// The native kernels, at the level of this process.
-    Kernels,
+    /// The native kernels, at a level.
+    Kernels(Level),
     /// The component in wasmtime.
     Component,
     /// Rust's own saturating casts, and the crate `half` for bfloat16: what the rules are judged by.
@@ -18,22 +19,27 @@ pub enum Backend {
 }
 
 impl Backend {
-    pub const ALL: [Backend; 3] = [Backend::Kernels, Backend::Component, Backend::Casts];
+    /// Everything that this machine can run.
+    pub fn all() -> Vec<Backend> {
+        let kernels = levels::available().map(Backend::Kernels);
+        kernels.chain([Backend::Component, Backend::Casts]).collect()
+    }
 
     /// What it is, for the record.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            Backend::Kernels => "native kernels",
-            Backend::Component => "component in wasmtime",
-            Backend::Casts => "Rust's casts and the crate `half`",
+            Backend::Kernels(level) => format!("native kernels, {level}"),
+            Backend::Component => "component in wasmtime".to_owned(),
+            Backend::Casts => "Rust's casts and the crate `half`".to_owned(),
         }
     }
 
     /// Converts `src`, the native bytes of the patterns from `first` on.
     pub fn convert(self, output: Dtype, first: u32, src: &[u8], dst: &mut [u8]) {
         match self {
-            Backend::Kernels => {
-                Kernel::select(SourceType::F32, ByteOrder::NATIVE, output).convert(src, dst).expect("sizes fit");
+            Backend::Kernels(level) => {
+                let kernel = Kernel::select_at(level, SourceType::F32, ByteOrder::NATIVE, output);
+                kernel.convert(src, dst).expect("sizes fit");
             }
             Backend::Component => {
                 convert(Engine::Sandbox, SourceType::F32, ByteOrder::NATIVE, output, src, dst).expect("sizes fit");
