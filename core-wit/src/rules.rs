@@ -3,7 +3,8 @@
 //! [`Rule::apply`] is the rule of a pair, between element types that hold bit patterns: the eight integers,
 //! [`F16`], [`F32`] and [`Bf16`]. Floats are bits on purpose: loading a signalling NaN into a float
 //! register may already change it. Nothing here panics, indexes, divides or branches on data more than a
-//! select, because the same functions compile for SIMD, WebAssembly and GPUs.
+//! select, because the same functions compile for WebAssembly and GPUs. Where compilers do not make vectors of
+//! them, [`convert`](crate::convert) has another form of the same rule, which the tests hold to this one.
 //!
 //! | from | to | in range | out of range | NaN | rounding |
 //! | --- | --- | --- | --- | --- | --- |
@@ -82,29 +83,6 @@ fn round_to_bf16(x: F32) -> Bf16 {
     Bf16((x.0.wrapping_add(0x7fff).wrapping_add(odd) >> 16) as u16)
 }
 
-/// f32 -> an integer of at most 16 bits with bounds `low` <= 0 and `high` > 0: truncated, clamped, NaN 0.
-///
-/// On x86-64, where a saturating cast is scalar code, it is done with steps that exist for vectors since
-/// SSE2: clamp the magnitude, add 2^23 so that the integer part lands in the low bits, and undo the rounding
-/// where it went up. Any rounding mode gives the same result.
-#[inline]
-fn truncate_small(x: F32, low: f32, high: f32) -> i32 {
-    let value = f32::from_bits(x.0);
-    if !cfg!(target_arch = "x86_64") {
-        return (value as i32).max(low as i32).min(high as i32);
-    }
-    const TWO_23: f32 = 8_388_608.0;
-    let magnitude = f32::from_bits(x.0 & !F32_SIGN);
-    let sign = (x.0 as i32) >> 31;
-    let bound = if sign < 0 { -low } else { high };
-    let clamped = if magnitude < bound { magnitude } else { bound };
-    let shifted = clamped + TWO_23;
-    let rounded = (shifted.to_bits() & 0x007f_ffff) as i32;
-    let truncated = if shifted - TWO_23 > clamped { rounded.wrapping_sub(1) } else { rounded };
-    let signed = (truncated ^ sign).wrapping_sub(sign);
-    if value.is_nan() { 0 } else { signed }
-}
-
 impl Rule<F32> for F32 {
     /// Every bit is kept, NaN payloads and signalling NaN included.
     #[inline]
@@ -137,20 +115,7 @@ impl Rule<Bf16> for F16 {
     }
 }
 
-macro_rules! float_to_small_integer {
-    ($($output:ty)*) => {$(
-        impl Rule<$output> for F32 {
-            /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
-            #[inline]
-            fn apply(self) -> $output {
-                truncate_small(self, <$output>::MIN as f32, <$output>::MAX as f32) as $output
-            }
-        }
-    )*};
-}
-float_to_small_integer!(u8 u16 i8 i16);
-
-macro_rules! float_to_large_integer {
+macro_rules! float_to_integer {
     ($($output:ty)*) => {$(
         impl Rule<$output> for F32 {
             /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
@@ -161,7 +126,7 @@ macro_rules! float_to_large_integer {
         }
     )*};
 }
-float_to_large_integer!(u32 u64 i32 i64);
+float_to_integer!(u8 u16 u32 u64 i8 i16 i32 i64);
 
 macro_rules! half_to_integer {
     ($($output:ty)*) => {$(

@@ -1,15 +1,18 @@
 //! Conversion of whole buffers and boxes, by the trusted native code or in the sandbox. Same bits.
 //!
-//! [`convert()`] and [`convert_box`] are for one call from any thread; a [`Converter`] belongs to one worker and keeps its
-//! sandbox instance and its blocks. Errors name what does not fit; then nothing has been written.
+//! [`convert()`] and [`convert_box`] are for one call from any thread, [`convert_box_parallel`] spreads one call over
+//! threads; a [`Converter`] belongs to one worker and keeps its sandbox instance and its blocks. Errors name what does not fit; then nothing has been written.
 
 mod boxes;
+mod parallel;
+
+pub use parallel::convert_box_parallel;
 
 use crate::error::{Error, Result};
 use crate::sandbox::{Guest, GuestLimits, Sandbox};
 use crate::{ByteOrder, Dtype, SourceType, Status};
 use boxes::{BlockBuffers, c_order, for_each_block};
-use damacy_core::convert::{ConvertError, Crop, Kernel, RowSink};
+use damacy_core::convert::{ConvertError, Crop, Kernel, Level, RowSink};
 use std::cell::RefCell;
 use std::mem;
 use std::sync::Arc;
@@ -48,6 +51,7 @@ pub fn convert(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<()> {
+    check_level()?;
     let kernel = Kernel::select(source, order, output);
     match engine {
         Engine::Native => kernel.convert(src, dst).map_err(refused),
@@ -66,6 +70,7 @@ pub fn convert_box(
     src: &[u8],
     sink: &mut impl RowSink,
 ) -> Result<()> {
+    check_level()?;
     match engine {
         Engine::Native => kernel.crop(crop, src, sink).map_err(refused),
         Engine::Sandbox => SANDBOXED.with_borrow_mut(|sandboxed| sandboxed.crop(kernel, crop, src, sink)),
@@ -89,6 +94,7 @@ impl Converter {
     /// # Errors
     /// `Oom` or `Internal` when the sandbox or an instance of it cannot be made.
     pub fn new(engine: Engine, source: SourceType, order: ByteOrder, output: Dtype) -> Result<Converter> {
+        check_level()?;
         let kernel = Kernel::select(source, order, output);
         let sandboxed = match engine {
             Engine::Native => None,
@@ -228,6 +234,15 @@ fn copy_kernel(width: usize) -> Kernel {
         _ => (SourceType::U64, Dtype::U64),
     };
     Kernel::select(source, ByteOrder::NATIVE, output)
+}
+
+/// Refuses an environment that asks for vector instructions which do not exist here.
+///
+/// # Errors
+/// `Inval` if [`LEVEL_VARIABLE`](damacy_core::convert::LEVEL_VARIABLE) is set to something else than a level's name.
+pub(crate) fn check_level() -> Result<()> {
+    Level::check_environment()
+        .map_err(|error| Error::new(Status::Inval, "convert", error.to_string()).with_source(error))
 }
 
 fn refused(error: ConvertError) -> Error {

@@ -128,8 +128,8 @@ def measure(source: np.dtype, x: np.ndarray, output: damacy.Dtype, rounds: int) 
     if torch is not None:
         peers["torch"] = best_way(cast_peers.torch_ways(torch, x, out), out, expected)
     runs: dict[str, Callable[[], object]] = {
-        "damacy": lambda: damacy.convert(x, output, out=out),
-        "damacy, new array": lambda: damacy.convert(x, output),
+        "damacy": lambda: damacy.convert(x, output, out=out, threads=1),
+        "damacy, new array": lambda: damacy.convert(x, output, threads=1),
     }
     runs |= {name: peer["run"] for name, peer in peers.items() if peer}
     runs |= expressions(x, expected.dtype)

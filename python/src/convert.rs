@@ -5,11 +5,12 @@
 
 use crate::errors::{invalid, to_python};
 use crate::pipeline::{dtype_of, engine_of};
-use damacy::convert::convert_box;
+use damacy::convert::convert_box_parallel;
 use damacy::{ByteOrder, SourceType};
 use damacy_core::convert::{Crop, Kernel};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
+use std::num::NonZeroUsize;
 
 /// The bytes that a strided buffer touches.
 struct Span {
@@ -52,6 +53,7 @@ pub fn convert(
     out: &Bound<'_, PyAny>,
     dtype: u8,
     engine: &str,
+    threads: Option<NonZeroUsize>,
 ) -> PyResult<()> {
     let (output, engine) = (dtype_of(py, dtype)?, engine_of(py, engine)?);
     let from = SourceType::from_name(source_type)
@@ -88,7 +90,7 @@ pub fn convert(
         dst_strides: out.strides(),
     };
     let kernel = Kernel::select(from, order, output);
-    let result = py.detach(|| convert_box(engine, &kernel, &crop, src, &mut &mut *dst));
+    let result = py.detach(|| convert_box_parallel(engine, threads, &kernel, &crop, src, dst));
     source.release(py);
     out.release(py);
     result.map_err(|error| to_python(py, &error))

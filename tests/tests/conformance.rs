@@ -1,7 +1,7 @@
 //! Every build of the conversion rules against the vectors, and against each other over random shapes.
 
 use damacy::convert::{Converter, Engine, convert_box};
-use damacy_core::convert::{Crop, Kernel};
+use damacy_core::convert::{Crop, Kernel, Level};
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_tests::conformance::{Backend, BoxBackend, Rules};
 
@@ -9,23 +9,32 @@ use damacy_tests::conformance::{Backend, BoxBackend, Rules};
 mod boxes;
 #[path = "conformance/flat.rs"]
 mod flat;
+#[path = "conformance/parallel.rs"]
+mod parallel;
 
-/// The kernels of damacy-core, called directly.
-struct Kernels;
+/// The kernels of damacy-core, called directly, with the vector instructions of a level (or, where this CPU lacks them,
+/// of the baseline).
+struct Kernels(Level);
 
 impl Backend for Kernels {
     fn convert(&mut self, source: SourceType, order: ByteOrder, output: Dtype, src: &[u8], dst: &mut [u8]) {
-        Kernel::select(source, order, output).convert(src, dst).expect("sizes fit");
+        Kernel::select_at(self.0, source, order, output).convert(src, dst).expect("sizes fit");
+    }
+}
+
+impl Kernels {
+    fn at_level(&self, kernel: &Kernel) -> Kernel {
+        Kernel::select_at(self.0, kernel.source(), kernel.order(), kernel.output())
     }
 }
 
 impl BoxBackend for Kernels {
     fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
-        kernel.crop(crop, src, &mut dst).map_err(|error| error.to_string())
+        self.at_level(kernel).crop(crop, src, &mut dst).map_err(|error| error.to_string())
     }
 
     fn fill(&mut self, kernel: &Kernel, crop: &Crop<'_>, element: &[u8], mut dst: &mut [u8]) -> Result<(), String> {
-        kernel
+        self.at_level(kernel)
             .fill(element, crop.extent, crop.dst_offset, crop.dst_strides, &mut dst)
             .map_err(|error| error.to_string())
     }
@@ -64,6 +73,8 @@ impl BoxBackend for Host {
 }
 
 damacy_tests::conformance!(rules, Rules);
-damacy_tests::conformance!(kernels, Kernels);
+damacy_tests::conformance!(kernels_baseline, Kernels(Level::Baseline));
+damacy_tests::conformance!(kernels_avx2, Kernels(Level::Avx2));
+damacy_tests::conformance!(kernels_avx512, Kernels(Level::Avx512));
 damacy_tests::conformance!(host_native, Host(Engine::Native));
 damacy_tests::conformance!(host_sandbox, Host(Engine::Sandbox));

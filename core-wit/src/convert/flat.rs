@@ -1,121 +1,114 @@
-//! Contiguous loops: one function for each (source, output) pair, over elements in the machine's byte order.
+//! Contiguous conversion: for each (source, output) pair and level of vector instructions, the loop that runs.
 //!
-//! Bytes in -> bytes out. The shorter of the two slices, in elements, says how many are converted; the
-//! callers have checked that they agree.
+//! Bytes in -> bytes out, elements in the machine's byte order. The shorter of the two slices, in elements, says how
+//! many are converted; the callers have checked that they agree.
 
-use crate::rules::{Bf16, F16, F32, Rule};
+use super::element::Element;
+use super::lane::Lane;
+use super::level::Level;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+use super::x86::{self, avx2, avx512, half_avx2, half_avx512, widen_avx2};
+use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
 
-/// Converts contiguous elements.
-pub(super) type Flat = fn(&[u8], &mut [u8]);
+/// A loop over contiguous elements. The CPU must have the instructions of the level that it was selected for.
+pub(super) type Loop = unsafe fn(&[u8], &mut [u8]);
 
-/// An element as bytes.
-trait Element: Copy {
-    type Bytes: Copy;
-    fn from_bytes(bytes: Self::Bytes) -> Self;
-    fn to_bytes(self) -> Self::Bytes;
-    fn split(bytes: &[u8]) -> &[Self::Bytes];
-    fn split_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
+/// A destination of this many bytes and more is worth starting at a cache line's boundary.
+const ALIGNED_BYTES: usize = 4096;
+
+/// Bytes of a cache line, which are those of the widest store too.
+const LINE: usize = 64;
+
+/// float16 elements that are widened at a time, on the way to another output than float32.
+const HALVES: usize = 256;
+
+/// The conversion of a pair.
+#[derive(Clone, Copy)]
+pub(super) struct Flat {
+    run: Loop,
+    /// For float16: widens to float32, where `run` starts.
+    widen: Option<Loop>,
+    /// For large outputs: copies a block to lines that nobody will read soon.
+    stream: Option<Stream>,
+    widths: (usize, usize),
 }
 
-macro_rules! element {
-    ($($element:ty, $bits:ty, $wrap:expr, $unwrap:expr;)*) => {$(
-        impl Element for $element {
-            type Bytes = [u8; size_of::<$bits>()];
+/// A copy that keeps its destination out of the caches, and the size from which on outputs are written by it.
+#[derive(Clone, Copy)]
+pub(super) struct Stream {
+    pub(super) copy: Loop,
+    /// Makes what was copied visible before whatever is written next.
+    pub(super) end: fn(),
+    pub(super) from_bytes: usize,
+}
 
-            #[inline]
-            fn from_bytes(bytes: Self::Bytes) -> Self {
-                $wrap(<$bits>::from_ne_bytes(bytes))
-            }
+/// Bytes converted and then streamed at a time: few enough that one's stores overlap the next one's arithmetic.
+const STREAM_BLOCK: usize = 1024;
 
-            #[inline]
-            fn to_bytes(self) -> Self::Bytes {
-                $unwrap(self).to_ne_bytes()
-            }
+#[repr(align(64))]
+struct Aligned<const BYTES: usize>([u8; BYTES]);
 
-            #[inline]
-            fn split(bytes: &[u8]) -> &[Self::Bytes] {
-                bytes.as_chunks().0
-            }
+impl Flat {
+    /// The loop of a pair, for a level that the CPU has (else for the baseline).
+    pub(super) fn select(level: Level, source: SourceType, output: Dtype) -> Flat {
+        let level = if level.is_available() { level } else { Level::Baseline };
+        let widths = (source.width(), output.width());
+        if is_identity(source, output) {
+            return Flat { run: copy, widen: None, stream: None, widths };
+        }
+        if let Some((run, stream)) = level_loop(level, source, output) {
+            return Flat { run, widen: None, stream: Some(stream), widths };
+        }
+        if source == SourceType::F16 && output != Dtype::F32 {
+            let widen = Some(baseline_loop(source, Dtype::F32));
+            return Flat { run: baseline_loop(SourceType::F32, output), widen, stream: None, widths };
+        }
+        Flat { run: baseline_loop(source, output), widen: None, stream: None, widths }
+    }
 
-            #[inline]
-            fn split_mut(bytes: &mut [u8]) -> &mut [Self::Bytes] {
-                bytes.as_chunks_mut().0
+    /// Converts as many elements as both slices hold.
+    pub(super) fn run(&self, src: &[u8], dst: &mut [u8]) {
+        let (src_width, dst_width) = self.widths;
+        let head = if dst.len() >= ALIGNED_BYTES { dst.as_ptr().align_offset(LINE) / dst_width } else { 0 };
+        if head == 0 {
+            return self.run_from_boundary(src, dst);
+        }
+        let (src, src_rest) = src.split_at(src.len().min(head * src_width));
+        let (dst, dst_rest) = dst.split_at_mut(head * dst_width);
+        self.run_blocks(src, dst);
+        self.run_from_boundary(src_rest, dst_rest);
+    }
+
+    fn run_from_boundary(&self, src: &[u8], dst: &mut [u8]) {
+        let Some(stream) = self.stream.filter(|stream| dst.len() >= stream.from_bytes) else {
+            return self.run_blocks(src, dst);
+        };
+        let (src_width, dst_width) = self.widths;
+        let mut block = Aligned([0; STREAM_BLOCK]);
+        for (src, dst) in src.chunks(STREAM_BLOCK / dst_width * src_width).zip(dst.chunks_mut(STREAM_BLOCK)) {
+            let block = &mut block.0[..dst.len()];
+            self.run_blocks(src, block);
+            // SAFETY: `select` has taken the copy of a level that the CPU has.
+            unsafe { (stream.copy)(block, dst) };
+        }
+        (stream.end)();
+    }
+
+    fn run_blocks(&self, src: &[u8], dst: &mut [u8]) {
+        let Some(widen) = self.widen else {
+            // SAFETY: `select` has taken the loop of a level that the CPU has.
+            return unsafe { (self.run)(src, dst) };
+        };
+        let mut widened = Aligned([0; HALVES * 4]);
+        for (src, dst) in src.chunks(HALVES * 2).zip(dst.chunks_mut(HALVES * self.widths.1)) {
+            let widened = &mut widened.0[..src.len() * 2];
+            // SAFETY: as above.
+            unsafe {
+                widen(src, widened);
+                (self.run)(widened, dst);
             }
         }
-    )*};
-}
-element! {
-    u8, u8, |x| x, |x: u8| x;
-    u16, u16, |x| x, |x: u16| x;
-    u32, u32, |x| x, |x: u32| x;
-    u64, u64, |x| x, |x: u64| x;
-    i8, i8, |x| x, |x: i8| x;
-    i16, i16, |x| x, |x: i16| x;
-    i32, i32, |x| x, |x: i32| x;
-    i64, i64, |x| x, |x: i64| x;
-    F16, u16, F16, |x: F16| x.0;
-    F32, u32, F32, |x: F32| x.0;
-    Bf16, u16, Bf16, |x: Bf16| x.0;
-}
-
-/// A source element: it has a rule for every output.
-trait Source:
-    Element
-    + Rule<F32>
-    + Rule<Bf16>
-    + Rule<u8>
-    + Rule<u16>
-    + Rule<u32>
-    + Rule<u64>
-    + Rule<i8>
-    + Rule<i16>
-    + Rule<i32>
-    + Rule<i64>
-{
-}
-impl Source for u8 {}
-impl Source for u16 {}
-impl Source for u32 {}
-impl Source for u64 {}
-impl Source for i8 {}
-impl Source for i16 {}
-impl Source for i32 {}
-impl Source for i64 {}
-impl Source for F16 {}
-impl Source for F32 {}
-
-/// The loop of a pair.
-pub(super) fn select(source: SourceType, output: Dtype) -> Flat {
-    if is_identity(source, output) {
-        return copy;
-    }
-    match source {
-        SourceType::U8 => select_from::<u8>(output),
-        SourceType::U16 => select_from::<u16>(output),
-        SourceType::U32 => select_from::<u32>(output),
-        SourceType::U64 => select_from::<u64>(output),
-        SourceType::I8 => select_from::<i8>(output),
-        SourceType::I16 => select_from::<i16>(output),
-        SourceType::I32 => select_from::<i32>(output),
-        SourceType::I64 => select_from::<i64>(output),
-        SourceType::F16 => select_from::<F16>(output),
-        SourceType::F32 => select_from::<F32>(output),
-    }
-}
-
-fn select_from<S: Source>(output: Dtype) -> Flat {
-    match output {
-        Dtype::F32 => convert::<S, F32>,
-        Dtype::Bf16 => convert::<S, Bf16>,
-        Dtype::U8 => convert::<S, u8>,
-        Dtype::U16 => convert::<S, u16>,
-        Dtype::U32 => convert::<S, u32>,
-        Dtype::U64 => convert::<S, u64>,
-        Dtype::I8 => convert::<S, i8>,
-        Dtype::I16 => convert::<S, i16>,
-        Dtype::I32 => convert::<S, i32>,
-        Dtype::I64 => convert::<S, i64>,
     }
 }
 
@@ -140,8 +133,73 @@ fn copy(src: &[u8], dst: &mut [u8]) {
     dst[..n].copy_from_slice(&src[..n]);
 }
 
-fn convert<S: Element + Rule<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
+/// What every level's loop does. `WIDE` as in [`Lane`].
+#[inline(always)]
+pub(super) fn each<S: Element + Lane<O>, O: Element, const WIDE: bool>(src: &[u8], dst: &mut [u8]) {
     for (to, from) in O::split_mut(dst).iter_mut().zip(S::split(src)) {
-        *to = S::from_bytes(*from).apply().to_bytes();
+        *to = S::from_bytes(*from).lane::<WIDE>().to_bytes();
     }
+}
+
+fn baseline<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
+    each::<S, O, false>(src, dst);
+}
+
+/// A `match` over the outputs: `run::<Source.., Output>`.
+macro_rules! by_output {
+    ($output:expr, $run:ident $(, $source:ty)?) => {
+        match $output {
+            Dtype::F32 => $run::<$($source,)? F32> as Loop,
+            Dtype::Bf16 => $run::<$($source,)? Bf16>,
+            Dtype::U8 => $run::<$($source,)? u8>,
+            Dtype::U16 => $run::<$($source,)? u16>,
+            Dtype::U32 => $run::<$($source,)? u32>,
+            Dtype::U64 => $run::<$($source,)? u64>,
+            Dtype::I8 => $run::<$($source,)? i8>,
+            Dtype::I16 => $run::<$($source,)? i16>,
+            Dtype::I32 => $run::<$($source,)? i32>,
+            Dtype::I64 => $run::<$($source,)? i64>,
+        }
+    };
+}
+
+/// A `match` over all pairs; `$half` for float16.
+macro_rules! by_pair {
+    ($source:expr, $output:expr, $run:ident, $half:expr) => {
+        match $source {
+            SourceType::U8 => by_output!($output, $run, u8),
+            SourceType::U16 => by_output!($output, $run, u16),
+            SourceType::U32 => by_output!($output, $run, u32),
+            SourceType::U64 => by_output!($output, $run, u64),
+            SourceType::I8 => by_output!($output, $run, i8),
+            SourceType::I16 => by_output!($output, $run, i16),
+            SourceType::I32 => by_output!($output, $run, i32),
+            SourceType::I64 => by_output!($output, $run, i64),
+            SourceType::F16 => $half,
+            SourceType::F32 => by_output!($output, $run, F32),
+        }
+    };
+}
+
+/// The loop of a pair at the baseline; for float16, that of the way to float32.
+fn baseline_loop(source: SourceType, output: Dtype) -> Loop {
+    by_pair!(source, output, baseline, baseline::<F16, F32>)
+}
+
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<(Loop, Stream)> {
+    Some(match (level, source, output) {
+        (Level::Baseline, ..) => return None,
+        (Level::Avx2, SourceType::F16, Dtype::F32) => (widen_avx2, x86::STREAM_AVX2),
+        (Level::Avx2, ..) => (by_pair!(source, output, avx2, by_output!(output, half_avx2)), x86::STREAM_AVX2),
+        (Level::Avx512, ..) => {
+            let any = || by_pair!(source, output, avx512, by_output!(output, half_avx512));
+            (x86::by_hand_avx512(source, output).unwrap_or_else(any), x86::STREAM_AVX512)
+        }
+    })
+}
+
+#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+fn level_loop(_: Level, _: SourceType, _: Dtype) -> Option<(Loop, Stream)> {
+    None
 }

@@ -14,12 +14,18 @@
 //! # Ok::<(), damacy_core::convert::ConvertError>(())
 //! ```
 
+mod element;
 mod error;
 mod flat;
 mod gather;
+mod lane;
+mod level;
 mod walk;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod x86;
 
 pub use error::ConvertError;
+pub use level::{LEVEL_VARIABLE, Level, UnknownLevel};
 
 use crate::{ByteOrder, Dtype, SourceType};
 use core::fmt;
@@ -86,10 +92,15 @@ impl RowSink for &mut [u8] {
 }
 
 impl Kernel {
-    /// The kernel for a pair and the byte order of the source.
+    /// The kernel for a pair and the byte order of the source, with the process's [`Level`].
     pub fn select(source: SourceType, order: ByteOrder, output: Dtype) -> Kernel {
+        Kernel::select_at(Level::current(), source, order, output)
+    }
+
+    /// The kernel with the instructions of one level; with the baseline's if this CPU lacks them.
+    pub fn select_at(level: Level, source: SourceType, order: ByteOrder, output: Dtype) -> Kernel {
         let swap = if order == ByteOrder::NATIVE || source.width() == 1 { Swap::Keep } else { Swap::Reverse };
-        Kernel { source, order, output, swap, flat: flat::select(source, output) }
+        Kernel { source, order, output, swap, flat: Flat::select(level, source, output) }
     }
 
     /// The source type.
@@ -130,7 +141,7 @@ impl Kernel {
     pub fn convert(&self, src: &[u8], dst: &mut [u8]) -> Result<(), ConvertError> {
         self.check_sizes(src, dst)?;
         match self.swap {
-            Swap::Keep => (self.flat)(src, dst),
+            Swap::Keep => self.flat.run(src, dst),
             Swap::Reverse => self.gathered_row(src, 0, self.source.width() as isize, dst, &mut Block::new()),
         }
         Ok(())
@@ -165,7 +176,7 @@ impl Kernel {
             let src_len = row.len * src_width;
             return walk.rows(|from, to| {
                 let src = src.get(from..from + src_len).ok_or(ConvertError::OutOfSource)?;
-                (self.flat)(src, sink.row(to, dst_len).ok_or(ConvertError::OutOfDestination)?);
+                self.flat.run(src, sink.row(to, dst_len).ok_or(ConvertError::OutOfDestination)?);
                 Ok(())
             });
         }
@@ -227,7 +238,7 @@ impl Kernel {
             let n = dst.len() / dst_width;
             let block = &mut block.0[..n * src_width];
             gather(src_width, self.swap, src, from, stride, block);
-            (self.flat)(block, dst);
+            self.flat.run(block, dst);
             from = from.wrapping_add_signed((n as isize).wrapping_mul(stride));
         }
     }
@@ -245,7 +256,7 @@ impl Kernel {
                 let gathered = &mut gathered.0[..n * src_width];
                 let converted = &mut converted.0[..n * dst_width];
                 gather(src_width, self.swap, src, from, row.src_stride, gathered);
-                (self.flat)(gathered, converted);
+                self.flat.run(gathered, converted);
                 for element in converted.chunks_exact(dst_width) {
                     sink.row(to, dst_width).ok_or(ConvertError::OutOfDestination)?.copy_from_slice(element);
                     to = to.wrapping_add_signed(row.dst_stride);

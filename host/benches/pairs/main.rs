@@ -2,8 +2,9 @@
 //!
 //!     cargo bench --locked --workspace --bench pairs -- [--quick] [--flat-only] [--rounds N] [--only u16-f32] [--out FILE]
 //!
-//! One core. Every figure is a ratio of two things that ran in turn, in the same round and on the same buffers; the
-//! medians and the extremes over the rounds are kept. `DAMACY_SIMD` chooses the instruction set, one a run.
+//! One core, but for the conversion on two threads. Every figure is a ratio of two things that ran in turn, in the same
+//! round and on the same buffers; the medians and the extremes over the rounds are kept. `DAMACY_SIMD` chooses the
+//! instruction set, one a run.
 //! `--flat-only` leaves out the sandbox, the crops and the threads: for the runs of the lesser instruction sets.
 
 mod crops;
@@ -11,11 +12,12 @@ mod machine;
 mod measure;
 mod values;
 
-use damacy::convert::{Converter, Engine, convert};
+use damacy::convert::{Converter, Engine, convert, convert_box_parallel};
 use damacy::{ByteOrder, Dtype, SourceType};
-use damacy_core::convert::{LEVEL_VARIABLE, Level};
+use damacy_core::convert::{Crop, Kernel, LEVEL_VARIABLE, Level};
 use measure::{Buffers, Contender, Rates, interleaved};
 use serde_json::{Value, json};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -107,7 +109,7 @@ fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffer
     let mut contenders = vec![memcpy(large_bytes), native(source, output, large_bytes)];
     if !options.flat_only {
         contenders.push(sandbox(source, output, large_bytes));
-        contenders.extend(parallel(source, output, large_bytes));
+        contenders.push(parallel(source, output, large_bytes));
     }
     let in_memory = interleaved(options.rounds, large, &mut contenders);
     let mut figures = json!({
@@ -125,9 +127,7 @@ fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffer
             "ratio_to_native": in_memory.ratio(2, 1),
         });
         figures["crops"] = crops::figures(SHORT_RUNS * options.rounds, source, output, large);
-        if contenders.len() > 3 {
-            figures["parallel"] = json!({ "threads": THREADS, "ratio_to_one": in_memory.ratio(3, 1) });
-        }
+        figures["parallel"] = json!({ "threads": THREADS, "ratio_to_one": in_memory.ratio(3, 1) });
     }
     figures
 }
@@ -166,10 +166,17 @@ fn sandbox(source: SourceType, output: Dtype, (src, dst): (usize, usize)) -> Con
     Box::new(move |buffers| converter.convert(&buffers.src[..src], &mut buffers.dst[..dst]).expect("sizes fit"))
 }
 
-/// The native conversion on [`THREADS`] threads, where there is one.
-fn parallel(_source: SourceType, _output: Dtype, _bytes: (usize, usize)) -> Option<Contender> {
-    // TO FILL IN: the host's parallel conversion, limited to THREADS, as `native` above.
-    None
+/// The native conversion on [`THREADS`] threads.
+fn parallel(source: SourceType, output: Dtype, (src, dst): (usize, usize)) -> Contender {
+    let kernel = Kernel::select(source, ByteOrder::NATIVE, output);
+    let (extent, threads) = ([(src / source.width()) as u64], NonZeroUsize::new(THREADS));
+    let strides = ([source.width() as isize], [output.width() as isize]);
+    Box::new(move |buffers| {
+        let crop =
+            Crop { extent: &extent, src_offset: 0, src_strides: &strides.0, dst_offset: 0, dst_strides: &strides.1 };
+        let (src, dst) = (&buffers.src[..src], &mut buffers.dst[..dst]);
+        convert_box_parallel(Engine::Native, threads, &kernel, &crop, src, dst).expect("it fits");
+    })
 }
 
 fn write(report: &Value, out: Option<&Path>) {

@@ -124,6 +124,7 @@ pub(super) struct Sizes {
 /// # Errors
 /// `Inval` for a value out of its range, `Budget` if two output buffers and the least decoding do not fit.
 pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
+    crate::convert::check_level()?;
     let spec = &config.output;
     if spec.samples == 0 {
         return Err(inval("samples = 0: a batch holds at least 1 sample".into()));

@@ -18,10 +18,15 @@ _SOURCES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "in
 _SOURCE_TYPES = {np.dtype(name): name for name in _SOURCES}
 # DLPack's kDLCPU and kDLCUDAHost (pinned host memory).
 _HOST_DEVICES = (1, 3)
+_MOST_THREADS = 1024
 
 
 def convert(
-    array: Any, dtype: object, out: np.ndarray[Any, Any] | None = None, engine: Engine | str = "native"
+    array: Any,
+    dtype: object,
+    out: np.ndarray[Any, Any] | None = None,
+    engine: Engine | str = "native",
+    threads: int | None = None,
 ) -> np.ndarray[Any, Any]:
     """Converts an array: values clamp to integer outputs, and round to nearest, ties to even, in float outputs.
 
@@ -33,13 +38,15 @@ def convert(
             bfloat16), with any strides. Nothing is allocated, unless it shares memory with ``array``: then the
             source is copied first.
         engine: ``"native"``, or ``"sandbox"`` for the same bits out of the WebAssembly component.
+        threads: At most so many threads, from 1 on; ``None`` for the cores that the process may use. Arrays of less
+            than 4 MiB, source and output together, are converted by the calling thread alone.
 
     Returns:
         ``out``, or a new C-contiguous array (:class:`ml_dtypes.bfloat16` for bfloat16).
 
     Raises:
         DtypeMismatch: the element type of ``array`` has no conversion (float64, bool, complex ...).
-        InvalidArgument: no CPU array, or an ``out`` that does not fit.
+        InvalidArgument: no CPU array, an ``out`` that does not fit, or no number of threads.
 
     >>> convert(np.array([-1, 12, 256], np.int16), "u8")
     array([  0,  12, 255], dtype=uint8)
@@ -48,6 +55,7 @@ def convert(
     """
     output = Dtype.parse(dtype)
     chosen = Engine.parse(engine)
+    limit = _thread_limit(threads)
     source = _view(array)
     name = _SOURCE_TYPES.get(source.dtype.newbyteorder("="))
     if name is None:
@@ -59,17 +67,34 @@ def convert(
         if np.may_share_memory(source, out):
             source = source.copy()
     if source.size > 0:
-        _run(source, name, out, output, chosen)
+        _run(source, name, out, output, chosen, limit)
     return out
 
 
-def _run(source: np.ndarray[Any, Any], name: str, out: np.ndarray[Any, Any], output: Dtype, engine: Engine) -> None:
+def _thread_limit(threads: int | None) -> int | None:
+    if threads is None:
+        return None
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS:
+        raise InvalidArgument(
+            f"threads is {_describe(threads)}; accepted are None and 1 to {_MOST_THREADS}", "convert"
+        )
+    return threads
+
+
+def _run(
+    source: np.ndarray[Any, Any],
+    name: str,
+    out: np.ndarray[Any, Any],
+    output: Dtype,
+    engine: Engine,
+    threads: int | None,
+) -> None:
     # 0-d arrays have no shape in the buffer protocol, and bfloat16 has no buffer at all.
     if out.ndim == 0:
         source, out = source.reshape(1), out.reshape(1)
     if output is Dtype.BF16:
         out = out.view(np.uint16)
-    _native.convert(source, name, not source.dtype.isnative, out, output, engine)
+    _native.convert(source, name, not source.dtype.isnative, out, output, engine, threads)
 
 
 def _view(array: Any) -> np.ndarray[Any, Any]:

@@ -48,7 +48,9 @@ class Pipeline:
     def reset_stats(self) -> None: ...
     def close(self) -> None: ...
 
-def convert(source: Any, source_type: str, big_endian: bool, out: Any, dtype: int, engine: str) -> None:
+def convert(
+    source: Any, source_type: str, big_endian: bool, out: Any, dtype: int, engine: str, threads: int | None
+) -> None:
     """Converts the elements of one buffer into another of the same shape, any strides, not overlapping."""
 
 def plan(

@@ -1,9 +1,12 @@
 //! Processes of other kinds: little address space, no home, many guests, forked. Each test runs itself again in a child.
 
 use super::parity::{array, guest};
+use damacy::convert::{Engine, convert};
+use damacy::pipeline::{Pipeline, PipelineConfig};
 use damacy::sandbox::GuestLimits;
+use damacy_core::convert::Level;
 use damacy_core::planner::{BatchSpec, PlanLimits, Request, SampleBox, plan};
-use damacy_core::{Dtype, Status};
+use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -170,4 +173,33 @@ fn a_forked_child_makes_its_own_sandbox_and_keeps_deadlines() {
         thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(status, 0, "the child failed");
+}
+
+#[test]
+fn a_level_of_vector_instructions_that_does_not_exist_is_refused() {
+    let child = in_child("a_level_of_vector_instructions_that_does_not_exist_is_refused", "", |command| {
+        command.env("DAMACY_SIMD", "avx9000");
+    });
+    if !child {
+        return;
+    }
+    let mut out = [0xa5];
+    let refused = convert(Engine::Native, SourceType::U8, ByteOrder::NATIVE, Dtype::U8, &[1], &mut out);
+    let refused = refused.expect_err("no such level");
+    assert_eq!((refused.status(), out), (Status::Inval, [0xa5]));
+    assert!(refused.to_string().contains("DAMACY_SIMD") && refused.to_string().contains("baseline"), "{refused}");
+    let spec = damacy::BatchSpec { samples: 1, shape: vec![1], dtype: Dtype::U8 };
+    let refused = Pipeline::new(PipelineConfig::new(spec)).map(drop).expect_err("no such level");
+    assert_eq!(refused.status(), Status::Inval);
+}
+
+#[test]
+fn the_environment_can_lower_the_level() {
+    if in_child("the_environment_can_lower_the_level", "", |command| {
+        command.env("DAMACY_SIMD", "baseline");
+    }) {
+        assert_eq!(Level::current(), Level::Baseline);
+    } else {
+        assert_eq!(Level::current(), Level::best());
+    }
 }

@@ -3,7 +3,7 @@
 use super::flat::{orders, outputs, sources};
 use super::{Host, Kernels};
 use damacy::convert::Engine;
-use damacy_core::convert::{Crop, Kernel};
+use damacy_core::convert::{Crop, Kernel, Level};
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_tests::conformance::{BoxBackend, rule};
 use proptest::prelude::*;
@@ -257,6 +257,8 @@ macro_rules! suite {
     };
 }
 
-suite!(kernels, 3000, Kernels);
+suite!(kernels_baseline, 1000, Kernels(Level::Baseline));
+suite!(kernels_avx2, 1000, Kernels(Level::Avx2));
+suite!(kernels_avx512, 2000, Kernels(Level::Avx512));
 suite!(host_native, 500, Host(Engine::Native));
 suite!(host_sandbox, 500, Host(Engine::Sandbox));

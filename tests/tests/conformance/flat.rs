@@ -2,6 +2,7 @@
 
 use super::{Host, Kernels};
 use damacy::convert::Engine;
+use damacy_core::convert::Level;
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_tests::conformance::{Backend, Rules};
 use proptest::prelude::*;
@@ -57,23 +58,26 @@ fn agrees_with_the_rules(backend: &mut impl Backend, case: &Case) {
     assert_eq!(got, expected);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+macro_rules! suite {
+    ($($name:ident, $backend:expr;)*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    #[test]
-    fn kernels_agree_with_the_rules_at_any_length_and_alignment(case in cases()) {
-        agrees_with_the_rules(&mut Kernels, &case);
-    }
-
-    #[test]
-    fn host_agrees_with_the_rules_at_any_length_and_alignment(case in cases()) {
-        agrees_with_the_rules(&mut Host(Engine::Native), &case);
-    }
-
-    #[test]
-    fn sandbox_agrees_with_the_rules_at_any_length_and_alignment(case in cases()) {
-        agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
-    }
+            $(
+                #[test]
+                fn $name(case in cases()) {
+                    agrees_with_the_rules(&mut $backend, &case);
+                }
+            )*
+        }
+    };
+}
+suite! {
+    baseline_agrees_with_the_rules_at_any_length_and_alignment, Kernels(Level::Baseline);
+    avx2_agrees_with_the_rules_at_any_length_and_alignment, Kernels(Level::Avx2);
+    avx512_agrees_with_the_rules_at_any_length_and_alignment, Kernels(Level::Avx512);
+    host_agrees_with_the_rules_at_any_length_and_alignment, Host(Engine::Native);
+    sandbox_agrees_with_the_rules_at_any_length_and_alignment, Host(Engine::Sandbox);
 }
 
 /// Longer than any block, so that every seam between blocks is crossed.
@@ -84,8 +88,28 @@ fn long_runs_agree_with_the_rules_in_both_byte_orders() {
         for output in Dtype::ALL {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let case = Case { source, order, output, bytes: bytes.clone(), src_start: 0, dst_start: 1 };
-                agrees_with_the_rules(&mut Kernels, &case);
+                for level in Level::ALL {
+                    agrees_with_the_rules(&mut Kernels(level), &case);
+                }
                 agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
+            }
+        }
+    }
+}
+
+/// Large enough to be written past the caches, from a start that is not aligned and to an end that fills no line.
+#[test]
+fn streamed_outputs_agree_with_the_rules() {
+    let bytes: Vec<u8> = (0..34_000_000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+    for source in [SourceType::U8, SourceType::F16, SourceType::F32] {
+        for (output, elements) in [(Dtype::F32, 1_100_003), (Dtype::U8, 4_200_007)] {
+            let bytes = bytes[..elements * source.width() + 3].to_vec();
+            let mut case = Case { source, order: ByteOrder::NATIVE, output, bytes, src_start: 3, dst_start: 0 };
+            for level in Level::ALL {
+                for dst_start in [0, 1] {
+                    case.dst_start = dst_start;
+                    agrees_with_the_rules(&mut Kernels(level), &case);
+                }
             }
         }
     }

@@ -1,0 +1,56 @@
+//! Elements as bytes in the machine's byte order, for the contiguous loops.
+
+use crate::rules::{Bf16, F16, F32};
+
+/// An element as bytes.
+pub(super) trait Element: Copy {
+    /// One element's bytes.
+    type Bytes: Copy;
+    fn from_bytes(bytes: Self::Bytes) -> Self;
+    fn to_bytes(self) -> Self::Bytes;
+    /// The whole elements in `bytes`.
+    fn split(bytes: &[u8]) -> &[Self::Bytes];
+    /// The whole elements in `bytes`.
+    fn split_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
+}
+
+macro_rules! element {
+    ($($element:ty, $bits:ty, $wrap:expr, $unwrap:expr;)*) => {$(
+        impl Element for $element {
+            type Bytes = [u8; size_of::<$bits>()];
+
+            #[inline(always)]
+            fn from_bytes(bytes: Self::Bytes) -> Self {
+                $wrap(<$bits>::from_ne_bytes(bytes))
+            }
+
+            #[inline(always)]
+            fn to_bytes(self) -> Self::Bytes {
+                $unwrap(self).to_ne_bytes()
+            }
+
+            #[inline(always)]
+            fn split(bytes: &[u8]) -> &[Self::Bytes] {
+                bytes.as_chunks().0
+            }
+
+            #[inline(always)]
+            fn split_mut(bytes: &mut [u8]) -> &mut [Self::Bytes] {
+                bytes.as_chunks_mut().0
+            }
+        }
+    )*};
+}
+element! {
+    u8, u8, |x| x, |x: u8| x;
+    u16, u16, |x| x, |x: u16| x;
+    u32, u32, |x| x, |x: u32| x;
+    u64, u64, |x| x, |x: u64| x;
+    i8, i8, |x| x, |x: i8| x;
+    i16, i16, |x| x, |x: i16| x;
+    i32, i32, |x| x, |x: i32| x;
+    i64, i64, |x| x, |x: i64| x;
+    F16, u16, F16, |x: F16| x.0;
+    F32, u32, F32, |x: F32| x.0;
+    Bf16, u16, Bf16, |x: Bf16| x.0;
+}
