@@ -25,6 +25,7 @@ MEASURES = {
 
 # (source, output, measure, what bounds it): shell patterns, the first that matches is taken.
 BOUNDS: list[tuple[str, str, str, str]] = [
+    *((name, name, peer, "memory: either side is a plain copy") for name in WIDTHS for peer in ("numpy", "torch")),
     ("*64", "*", "sandbox", "simd128 has no 64-bit minimum, maximum or conversion to float: scalar arithmetic"),
     ("*", "*64", "sandbox", "simd128 has no conversion between float and 64-bit integers: scalar arithmetic"),
 ]
