@@ -1,6 +1,7 @@
 # Entry points. Each installs what it lacks, inside the tree where it can (target/, .venv/), and says what it is doing.
 #
 # FRAMEWORKS=1   also install torch and jax (6 GB) for the tests that hand batches to them; else those tests are skipped
+# QUICK=1        bench-pairs and test-exhaustive: a short run to try them out, which records nothing in docs/
 # PYTHON=...     the Python (3.11 or newer) to make .venv with
 
 SHELL := bash
@@ -8,6 +9,7 @@ PY := .venv/bin/python
 SETUP := tests/scripts/setup.sh
 FRAMEWORKS ?=
 BENCH_FLAGS ?=
+QUICK ?=
 
 # One target folder, one profile, and always the whole workspace: another selection of packages has other features, and
 # the heavy dependencies would be compiled again. The Python module needs no Python to build.
@@ -18,7 +20,8 @@ CARGO_FLAGS := --release --locked --workspace
 ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python test-js lint wheel artifacts check-artifacts bench clean
+.PHONY: help demo test test-rust test-python test-js test-exhaustive lint wheel artifacts check-artifacts bench \
+	bench-pairs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +56,12 @@ test-js: ## Build and test the npm package (core-wit/js), packed and installed
 	@cd core-wit/js && npm run --silent build
 	@echo "== node --test: the npm package"
 	@cd core-wit/js && npm_config_cache=$(CURDIR)/.cache/npm npm test --silent
+
+test-exhaustive: ## All 2^32 float32 inputs on every CPU target, recorded in docs/exhaustive.md (minutes)
+	@$(SETUP) tools
+	@echo "== cargo test: all float32 inputs"
+	@$(if $(QUICK),DAMACY_EXHAUSTIVE_STEP=50,DAMACY_EXHAUSTIVE_RECORD=$(CURDIR)/docs/exhaustive.md) \
+		cargo test $(CARGO_FLAGS) --test exhaustive -- --ignored --nocapture
 
 lint: ## Check formatting, clippy (warnings are errors), ruff
 	@$(SETUP) tools
@@ -94,6 +103,26 @@ bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="-
 	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline
 	@echo "== the loader beside its peers"
 	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
+
+PAIRS_DIR := $(if $(QUICK),target/bench-pairs,docs/performance)
+PAIRS_FLAGS := $(if $(QUICK),--quick)
+PAIRS_BENCH := cargo bench --locked --workspace --quiet --bench pairs -- $(PAIRS_FLAGS)
+
+bench-pairs: ## Conversion of all 100 pairs beside memcpy, numpy and torch (5.4 GB), recorded in docs/performance.md
+	@$(SETUP) tools
+	@$(SETUP) venv demo torch
+	@$(SETUP) damacy
+	@mkdir -p $(PAIRS_DIR) && rm -f $(PAIRS_DIR)/pairs*.json $(PAIRS_DIR)/casts.json
+	@echo "== all pairs beside memcpy and in the sandbox (minutes)"
+	@$(PAIRS_BENCH) --out $(PAIRS_DIR)/pairs.json
+	@echo "== the lesser instruction sets"
+	@DAMACY_SIMD=baseline $(PAIRS_BENCH) --flat-only --out $(PAIRS_DIR)/pairs-baseline.json
+	@if grep -q avx512f /proc/cpuinfo; then \
+		DAMACY_SIMD=avx2 $(PAIRS_BENCH) --flat-only --out $(PAIRS_DIR)/pairs-avx2.json; fi
+	@echo "== all pairs beside numpy and torch"
+	@$(PY) python/benchmarks/casts.py $(PAIRS_FLAGS) --out $(PAIRS_DIR)/casts.json
+	@$(PY) python/benchmarks/pairs_report.py --data $(PAIRS_DIR) \
+		--document $(if $(QUICK),$(PAIRS_DIR)/performance.md,docs/performance.md)
 
 clean: ## Remove everything that was built or installed in the tree
 	rm -rf target .venv .cache demo-output core-wit/js/node_modules core-wit/js/dist

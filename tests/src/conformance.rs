@@ -37,11 +37,13 @@ pub struct Rules;
 impl Backend for Rules {
     fn convert(&mut self, source: SourceType, order: ByteOrder, output: Dtype, src: &[u8], dst: &mut [u8]) {
         for (from, to) in src.chunks_exact(source.width()).zip(dst.chunks_exact_mut(output.width())) {
-            let mut native = from.to_vec();
+            let mut native = [0; 8];
+            let native = &mut native[..from.len()];
+            native.copy_from_slice(from);
             if order != ByteOrder::NATIVE {
                 native.reverse();
             }
-            rule(source, output, &native, to);
+            rule(source, output, native, to);
         }
     }
 }

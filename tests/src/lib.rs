@@ -1,4 +1,5 @@
 //! Shared parts of the tests: vectors and the conformance suite.
 
 pub mod conformance;
+pub mod levels;
 pub mod vectors;

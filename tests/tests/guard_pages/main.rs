@@ -1,0 +1,94 @@
+//! No read or write past an end: buffers flush with inaccessible pages, at every level of the native engine.
+//!
+//! Each test runs in child processes. One that crashed names the last pair it began in its output.
+
+mod boxes;
+mod flat;
+mod region;
+
+use damacy_core::convert::{Kernel, Level};
+use damacy_core::{ByteOrder, Dtype, SourceType};
+use damacy_tests::conformance::converted;
+use damacy_tests::conformance::{Rules, reversed};
+use damacy_tests::levels::{self, at_each_level};
+use region::{Edge, Region};
+use std::os::unix::process::ExitStatusExt;
+
+/// Elements in the longest short run: two AVX-512 registers of bytes, and some.
+const LONGEST: usize = 130;
+
+/// Destination bytes that belong to no element.
+const UNTOUCHED: u8 = 0xa5;
+
+/// Distances of source and destination from the guarded page: flush, and at odd addresses.
+const SHIFTS: [(usize, usize); 4] = [(0, 0), (1, 0), (0, 3), (5, 7)];
+
+const EDGES: [Edge; 2] = [Edge::Start, Edge::End];
+
+#[test]
+fn flat_conversions_touch_nothing_beyond_their_ends() {
+    at_each_level("flat_conversions_touch_nothing_beyond_their_ends", || for_each_pair(flat::short_runs));
+}
+
+#[test]
+fn long_flat_conversions_touch_nothing_beyond_their_ends() {
+    at_each_level("long_flat_conversions_touch_nothing_beyond_their_ends", || for_each_pair(flat::long_run));
+}
+
+#[test]
+fn cropped_rows_touch_nothing_beyond_their_ends() {
+    at_each_level("cropped_rows_touch_nothing_beyond_their_ends", || for_each_pair(boxes::cropped_rows));
+}
+
+#[test]
+fn fills_touch_nothing_beyond_their_ends() {
+    at_each_level("fills_touch_nothing_beyond_their_ends", || for_each_pair(boxes::filled_rows));
+}
+
+/// The guards themselves: one byte too far ends the process.
+#[test]
+fn one_byte_behind_a_region_crashes() {
+    const NAME: &str = "one_byte_behind_a_region_crashes";
+    if !levels::is_child() {
+        let status = levels::child(NAME, Level::Baseline).output().expect("this program runs again").status;
+        assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
+        return;
+    }
+    let region = Region::new(10);
+    assert_eq!(region[region.range(Edge::End, 0, 10)], [0; 10]);
+    // SAFETY: not safe, on purpose: the child has to crash here.
+    let byte = unsafe { region.behind().read_volatile() };
+    println!("the byte behind is {byte}");
+}
+
+/// Whether nothing has been written there (by memcmp: this runs a million times).
+fn is_untouched(bytes: &[u8]) -> bool {
+    bytes.chunks(512).all(|part| *part == [UNTOUCHED; 512][..part.len()])
+}
+
+fn for_each_pair(mut check: impl FnMut(Kernel)) {
+    for source in SourceType::ALL {
+        for output in Dtype::ALL {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                eprintln!("{source} {order:?} -> {output}");
+                check(Kernel::select(source, order, output));
+            }
+        }
+    }
+}
+
+/// Source elements of all kinds in the kernel's byte order, and what the scalar rules make of them.
+fn elements(kernel: &Kernel, count: usize) -> (Vec<u8>, Vec<u8>) {
+    let width = kernel.source().width();
+    let src: Vec<u8> = (0..(count * width) as u64)
+        .map(|i| match i % 97 {
+            // Runs of equal bytes are NaN, -1, 0, and the like.
+            0..24 => 0xff,
+            24..32 => 0x00,
+            _ => (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
+        })
+        .collect();
+    let expected = converted(&mut Rules, kernel.source(), ByteOrder::NATIVE, kernel.output(), &src);
+    let src = if kernel.order() == ByteOrder::NATIVE { src } else { reversed(&src, width) };
+    (src, expected)
+}
