@@ -84,10 +84,11 @@ struct Recorder {
     rows: Vec<(usize, usize)>,
 }
 
-impl RowSink for Recorder {
-    fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]> {
-        self.rows.push((offset, len));
-        self.bytes.get_mut(offset..offset + len)
+// SAFETY: the bytes are the recorder's own, and `get_mut` finds the rows inside them.
+unsafe impl RowSink for Recorder {
+    fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8> {
+        self.rows.extend((0..rows).map(|row| (offset + row * step, len)));
+        self.bytes.get_mut(offset..offset + step * (rows - 1) + len).map(<[u8]>::as_mut_ptr)
     }
 }
 

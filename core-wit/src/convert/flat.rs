@@ -1,18 +1,19 @@
 //! Contiguous conversion: for each (source, output) pair and level of vector instructions, the loop that runs.
 //!
-//! Bytes in -> bytes out, elements in the machine's byte order. The shorter of the two slices, in elements, says how
-//! many are converted; the callers have checked that they agree.
+//! Rows in -> rows out, elements in the machine's byte order. The callers have checked sizes and bounds.
 
 use super::element::Element;
 use super::lane::Lane;
 use super::level::Level;
+use super::rows::Rows;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use super::x86::{self, avx2, avx512, half_avx2, half_avx512, widen_avx2};
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
 
-/// A loop over contiguous elements. The CPU must have the instructions of the level that it was selected for.
-pub(super) type Loop = unsafe fn(&[u8], &mut [u8]);
+/// A loop over rows. The CPU must have the instructions of the level that it was selected for, and the rows must be as
+/// [`Rows::each`] demands.
+pub(super) type Loop = unsafe fn(Rows);
 
 /// A destination of this many bytes and more is worth starting at a cache line's boundary.
 const ALIGNED_BYTES: usize = 4096;
@@ -37,7 +38,7 @@ pub(super) struct Flat {
 /// A copy that keeps its destination out of the caches, and the size from which on outputs are written by it.
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
-    pub(super) copy: Loop,
+    pub(super) copy: unsafe fn(&[u8], &mut [u8]),
     /// Makes what was copied visible before whatever is written next.
     pub(super) end: fn(),
     pub(super) from_bytes: usize,
@@ -55,7 +56,7 @@ impl Flat {
         let level = if level.is_available() { level } else { Level::Baseline };
         let widths = (source.width(), output.width());
         if is_identity(source, output) {
-            return Flat { run: copy, widen: None, stream: None, widths };
+            return Flat { run: copy_loop(widths.0), widen: None, stream: None, widths };
         }
         if let Some((run, stream)) = level_loop(level, source, output) {
             return Flat { run, widen: None, stream: Some(stream), widths };
@@ -76,39 +77,67 @@ impl Flat {
         }
         let (src, src_rest) = src.split_at(src.len().min(head * src_width));
         let (dst, dst_rest) = dst.split_at_mut(head * dst_width);
-        self.run_blocks(src, dst);
+        self.run_row(src, dst);
         self.run_from_boundary(src_rest, dst_rest);
     }
 
     fn run_from_boundary(&self, src: &[u8], dst: &mut [u8]) {
         let Some(stream) = self.stream.filter(|stream| dst.len() >= stream.from_bytes) else {
-            return self.run_blocks(src, dst);
+            return self.run_row(src, dst);
         };
         let (src_width, dst_width) = self.widths;
         let mut block = Aligned([0; STREAM_BLOCK]);
         for (src, dst) in src.chunks(STREAM_BLOCK / dst_width * src_width).zip(dst.chunks_mut(STREAM_BLOCK)) {
             let block = &mut block.0[..dst.len()];
-            self.run_blocks(src, block);
+            self.run_row(src, block);
             // SAFETY: `select` has taken the copy of a level that the CPU has.
             unsafe { (stream.copy)(block, dst) };
         }
         (stream.end)();
     }
 
-    fn run_blocks(&self, src: &[u8], dst: &mut [u8]) {
-        let Some(widen) = self.widen else {
-            // SAFETY: `select` has taken the loop of a level that the CPU has.
-            return unsafe { (self.run)(src, dst) };
-        };
-        let mut widened = Aligned([0; HALVES * 4]);
-        for (src, dst) in src.chunks(HALVES * 2).zip(dst.chunks_mut(HALVES * self.widths.1)) {
-            let widened = &mut widened.0[..src.len() * 2];
-            // SAFETY: as above.
-            unsafe {
-                widen(src, widened);
-                (self.run)(widened, dst);
+    fn run_row(&self, src: &[u8], dst: &mut [u8]) {
+        // SAFETY: the row is the two slices, as far as both go.
+        unsafe { self.run_rows(Rows::one(src, dst, self.widths)) };
+    }
+
+    /// Converts rows, long ones as [`Flat::run`] does.
+    ///
+    /// # Safety
+    /// As [`Rows::each`] demands.
+    pub(super) unsafe fn run_plane(&self, rows: Rows) {
+        // SAFETY: the caller vouches for the rows.
+        unsafe {
+            if rows.len * self.widths.1 < ALIGNED_BYTES {
+                self.run_rows(rows);
+            } else {
+                rows.each(self.widths, |src, dst| self.run(src, dst));
             }
         }
+    }
+
+    /// Converts rows.
+    ///
+    /// # Safety
+    /// As [`Rows::each`] demands.
+    unsafe fn run_rows(&self, rows: Rows) {
+        let Some(widen) = self.widen else {
+            // SAFETY: `select` has taken the loop of a level that the CPU has; the caller vouches for the rows.
+            return unsafe { (self.run)(rows) };
+        };
+        let convert = |src: &[u8], dst: &mut [u8]| {
+            let mut widened = Aligned([0; HALVES * 4]);
+            for (src, dst) in src.chunks(HALVES * 2).zip(dst.chunks_mut(HALVES * self.widths.1)) {
+                let widened = &mut widened.0[..src.len() * 2];
+                // SAFETY: as above, and each row is two slices.
+                unsafe {
+                    widen(Rows::one(src, widened, (2, 4)));
+                    (self.run)(Rows::one(widened, dst, (4, self.widths.1)));
+                }
+            }
+        };
+        // SAFETY: the caller vouches for the rows.
+        unsafe { rows.each(self.widths, convert) };
     }
 }
 
@@ -128,21 +157,62 @@ const fn is_identity(source: SourceType, output: Dtype) -> bool {
     )
 }
 
-fn copy(src: &[u8], dst: &mut [u8]) {
-    let n = src.len().min(dst.len());
-    dst[..n].copy_from_slice(&src[..n]);
-}
-
-/// What every level's loop does. `WIDE` as in [`Lane`].
-#[inline(always)]
-pub(super) fn each<S: Element + Lane<O>, O: Element, const WIDE: bool>(src: &[u8], dst: &mut [u8]) {
-    for (to, from) in O::split_mut(dst).iter_mut().zip(S::split(src)) {
-        *to = S::from_bytes(*from).lane::<WIDE>().to_bytes();
+/// The loop that copies elements. A call of `memcpy` costs more than a short row.
+fn copy_loop(width: usize) -> Loop {
+    unsafe fn copy<const WIDTH: usize>(rows: Rows) {
+        let copy_row = |src: &[u8], dst: &mut [u8]| {
+            if dst.len() > 8 * LINE {
+                return dst.copy_from_slice(src);
+            }
+            let ((lines, rest), (to_lines, to_rest)) = (src.as_chunks::<LINE>(), dst.as_chunks_mut::<LINE>());
+            for (to, from) in to_lines.iter_mut().zip(lines) {
+                *to = *from;
+            }
+            to_rest.copy_from_slice(rest);
+        };
+        // SAFETY: the caller vouches for the rows.
+        unsafe { rows.each((WIDTH, WIDTH), copy_row) };
+    }
+    match width {
+        1 => copy::<1>,
+        2 => copy::<2>,
+        4 => copy::<4>,
+        _ => copy::<8>,
     }
 }
 
-fn baseline<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
-    each::<S, O, false>(src, dst);
+/// Elements in the steps of a row. Their number is known to the compiler, so that what is left over is known to be short,
+/// and its loop made for short rows. (Steps of 64 and less are unrolled before they become vectors, and slow.)
+const STEP: usize = 128;
+
+/// What every level's loop does with a row. `WIDE` as in [`Lane`].
+#[inline(always)]
+pub(super) fn row<S: Element + Lane<O>, O: Element, const WIDE: bool>(src: &[u8], dst: &mut [u8]) {
+    let each = |from: &[S::Bytes], to: &mut [O::Bytes]| {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = S::from_bytes(*from).lane::<WIDE>().to_bytes();
+        }
+    };
+    let (src, dst) = (S::split(src), O::split_mut(dst));
+    if cfg!(target_family = "wasm") {
+        // There, size counts.
+        return each(src, dst);
+    }
+    let ((steps, rest), (to_steps, to_rest)) = (src.as_chunks::<STEP>(), dst.as_chunks_mut::<STEP>());
+    for (to, from) in to_steps.iter_mut().zip(steps) {
+        each(from, to);
+    }
+    each(rest, to_rest);
+}
+
+/// Bytes of a source and of an output element.
+pub(super) const fn widths<S: Element, O: Element>() -> (usize, usize) {
+    (size_of::<S::Bytes>(), size_of::<O::Bytes>())
+}
+
+unsafe fn baseline<S: Element + Lane<O>, O: Element>(rows: Rows) {
+    // SAFETY: the caller vouches for the rows.
+    unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O, false>(src, dst)) };
 }
 
 /// A `match` over the outputs: `run::<Source.., Output>`.

@@ -20,6 +20,7 @@ mod flat;
 mod gather;
 mod lane;
 mod level;
+mod rows;
 mod walk;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod x86;
@@ -31,7 +32,8 @@ use crate::{ByteOrder, Dtype, SourceType};
 use core::fmt;
 use flat::Flat;
 use gather::{Swap, gather};
-use walk::{Row, Walk};
+use rows::Rows;
+use walk::{Plane, Row, Walk};
 
 /// Axes that a [`Crop`] may have.
 pub const MAX_RANK: usize = 32;
@@ -80,14 +82,36 @@ pub struct Crop<'a> {
 ///
 /// The valid offsets are one contiguous range. Kernels ask only for bytes that belong to elements of their
 /// box: first for its two outermost elements (nothing is written), then for each row, once.
-pub trait RowSink {
+///
+/// # Safety
+/// The pointer that [`RowSink::rows`] returns is the first byte of `rows` rows of `len` bytes, `step` bytes apart, that
+/// may be written, and that nobody else reads or writes, as long as the sink is borrowed.
+pub unsafe trait RowSink {
+    /// The first of some rows, or `None` if they are not wholly inside the destination.
+    fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8>;
+
     /// The `len` bytes at `offset`, or `None` if they are not wholly inside the destination.
-    fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]>;
+    fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]> {
+        let start = self.rows(offset, len, 0, 1)?;
+        // SAFETY: one row, by the trait's contract.
+        Some(unsafe { core::slice::from_raw_parts_mut(start, len) })
+    }
 }
 
-impl RowSink for &mut [u8] {
-    fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]> {
-        self.get_mut(offset..offset.checked_add(len)?)
+/// Where the last of some rows ends.
+///
+/// ```
+/// assert_eq!(damacy_core::convert::end_of_rows(100, 8, 32, 3), Some(172));
+/// ```
+pub fn end_of_rows(offset: usize, len: usize, step: usize, rows: usize) -> Option<usize> {
+    step.checked_mul(rows.checked_sub(1)?)?.checked_add(offset)?.checked_add(len)
+}
+
+// SAFETY: the rows lie inside the slice, which is borrowed as long as the sink is.
+unsafe impl RowSink for &mut [u8] {
+    fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8> {
+        let end = end_of_rows(offset, len, step, rows)?;
+        self.get_mut(offset..end).map(<[u8]>::as_mut_ptr)
     }
 }
 
@@ -173,10 +197,16 @@ impl Kernel {
         }
         let dst_len = row.len * dst_width;
         if row.src_stride == src_width as isize && self.swap == Swap::Keep {
-            let src_len = row.len * src_width;
-            return walk.rows(|from, to| {
-                let src = src.get(from..from + src_len).ok_or(ConvertError::OutOfSource)?;
-                self.flat.run(src, sink.row(to, dst_len).ok_or(ConvertError::OutOfDestination)?);
+            let Plane { rows, src_step, dst_step } = walk.plane();
+            // One row has no step; several lie in the order of their addresses.
+            let step = dst_step as usize;
+            return walk.planes(|from, to| {
+                let dst = sink.rows(to, dst_len, step, rows).ok_or(ConvertError::OutOfDestination)?;
+                let src = src.as_ptr().wrapping_add(from);
+                let plane = Rows { src, src_step, dst, dst_step, rows, len: row.len };
+                // SAFETY: the check found the whole box inside the source, which is borrowed and so is not written, and
+                // the sink vouches for the rows of the destination.
+                unsafe { self.flat.run_plane(plane) };
                 Ok(())
             });
         }

@@ -93,6 +93,16 @@ pub(super) struct Row {
     pub dst_stride: isize,
 }
 
+/// The rows of a plane.
+#[derive(Clone, Copy)]
+pub(super) struct Plane {
+    pub rows: usize,
+    /// Bytes from a row to the next one in the source.
+    pub src_step: isize,
+    /// Bytes from a row to the next one in the destination.
+    pub dst_step: isize,
+}
+
 impl Walk {
     /// Normalises a box that [`check`] has accepted and found not empty.
     pub(super) fn new(crop: &Crop<'_>, src_width: usize, dst_width: usize) -> Walk {
@@ -156,12 +166,35 @@ impl Walk {
         Row { len: axis.extent, src_stride: axis.src, dst_stride: axis.dst }
     }
 
-    /// Calls `each` with the source and destination offset of every row.
-    pub(super) fn rows(
+    /// How the rows along the innermost axis but one lie.
+    pub(super) fn plane(&self) -> Plane {
+        match self.rank.checked_sub(2) {
+            None => Plane { rows: 1, src_step: 0, dst_step: 0 },
+            Some(axis) => {
+                let Axis { extent, src, dst } = self.axes[axis];
+                Plane { rows: extent, src_step: src, dst_step: dst }
+            }
+        }
+    }
+
+    /// Calls `each` with the source and destination offset of the first row of every plane.
+    pub(super) fn planes(
         &self,
+        each: impl FnMut(usize, usize) -> Result<(), ConvertError>,
+    ) -> Result<(), ConvertError> {
+        self.steps(&self.axes[..self.rank.saturating_sub(2)], each)
+    }
+
+    /// Calls `each` with the source and destination offset of every row.
+    pub(super) fn rows(&self, each: impl FnMut(usize, usize) -> Result<(), ConvertError>) -> Result<(), ConvertError> {
+        self.steps(&self.axes[..self.rank - 1], each)
+    }
+
+    fn steps(
+        &self,
+        outer: &[Axis],
         mut each: impl FnMut(usize, usize) -> Result<(), ConvertError>,
     ) -> Result<(), ConvertError> {
-        let outer = &self.axes[..self.rank - 1];
         let mut index = [0usize; MAX_RANK];
         let (mut src, mut dst) = (self.src_offset, self.dst_offset);
         loop {

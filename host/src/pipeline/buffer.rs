@@ -5,7 +5,7 @@
 
 use crate::Status;
 use crate::error::{Error, Result};
-use damacy_core::convert::RowSink;
+use damacy_core::convert::{RowSink, end_of_rows};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -157,14 +157,12 @@ pub(super) struct Rows<'a> {
     memory: PhantomData<&'a Memory>,
 }
 
-impl RowSink for Rows<'_> {
-    fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]> {
-        if offset.checked_add(len)? > self.len {
-            return None;
-        }
-        // SAFETY: the row lies inside the part that `Memory::rows` checked, the memory is initialised and outlives 'a,
-        // and nobody else touches the row while this writer lives (contract of `Memory::rows`).
-        Some(unsafe { std::slice::from_raw_parts_mut(self.start.add(offset), len) })
+// SAFETY: the rows lie inside the part that `Memory::rows` checked, the memory is initialised and outlives 'a, and nobody
+// else touches them while this writer lives (contract of `Memory::rows`).
+unsafe impl RowSink for Rows<'_> {
+    fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8> {
+        // SAFETY: an offset inside the part, which lies in one block of memory.
+        (end_of_rows(offset, len, step, rows)? <= self.len).then(|| unsafe { self.start.add(offset) })
     }
 }
 

@@ -1,9 +1,10 @@
 //! To bfloat16 with AVX-512: 32 elements at a time as float32, rounded, and the upper halves of both vectors taken by
 //! one permutation, where compilers spend four instructions.
 
-use super::{avx512, half_avx512};
+use super::half::half_row_avx512;
 use crate::SourceType;
-use crate::convert::flat::Loop;
+use crate::convert::flat::{Loop, row};
+use crate::convert::rows::Rows;
 use crate::rules::{Bf16, F32};
 use core::arch::x86_64::*;
 
@@ -96,10 +97,18 @@ fn join(low: __m256, high: __m256) -> __m512 {
 
 /// A loop over 32 elements of `$width` bytes a step: `$load` reads 16 as float32, `$pack` makes one vector of 32.
 macro_rules! to_bf16 {
-    ($name:ident, $rest:expr, $width:literal, $pack:ident, $features:literal, |$at:ident| $load:expr) => {
+    ($name:ident, $row:ident, $rest:expr, $width:literal, $pack:ident, $features:literal, |$at:ident| $load:expr) => {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
         #[target_feature(enable = $features)]
-        fn $name(src: &[u8], dst: &mut [u8]) {
+        unsafe fn $name(rows: Rows) {
+            // SAFETY: the caller vouches for the rows.
+            unsafe { rows.each(($width, 2), |src, dst| $row(src, dst)) };
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+        #[target_feature(enable = $features)]
+        fn $row(src: &[u8], dst: &mut [u8]) {
             let (steps, rest) = src.as_chunks::<{ 32 * $width }>();
             let (to_steps, to_rest) = dst.split_at_mut((steps.len() * 64).min(dst.len()));
             for (to, from) in to_steps.as_chunks_mut::<64>().0.iter_mut().zip(steps) {
@@ -118,37 +127,37 @@ macro_rules! to_bf16 {
         }
     };
 }
-to_bf16!(from_u8, avx512::<u8, Bf16>, 1, exact, "avx512f", |at| {
+to_bf16!(from_u8, row_from_u8, row::<u8, Bf16, true>, 1, exact, "avx512f", |at| {
     _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(at.cast())))
 });
-to_bf16!(from_i8, avx512::<i8, Bf16>, 1, exact, "avx512f", |at| {
+to_bf16!(from_i8, row_from_i8, row::<i8, Bf16, true>, 1, exact, "avx512f", |at| {
     _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(at.cast())))
 });
-to_bf16!(from_u16, avx512::<u16, Bf16>, 2, rounded, "avx512f", |at| {
+to_bf16!(from_u16, row_from_u16, row::<u16, Bf16, true>, 2, rounded, "avx512f", |at| {
     _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256(at.cast())))
 });
-to_bf16!(from_u16_by_bf16, avx512::<u16, Bf16>, 2, rounded_normal, "avx512bf16", |at| {
+to_bf16!(from_u16_by_bf16, row_from_u16_by_bf16, row::<u16, Bf16, true>, 2, rounded_normal, "avx512bf16", |at| {
     _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256(at.cast())))
 });
-to_bf16!(from_i16, avx512::<i16, Bf16>, 2, rounded, "avx512f", |at| {
+to_bf16!(from_i16, row_from_i16, row::<i16, Bf16, true>, 2, rounded, "avx512f", |at| {
     _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(at.cast())))
 });
-to_bf16!(from_i16_by_bf16, avx512::<i16, Bf16>, 2, rounded_normal, "avx512bf16", |at| {
+to_bf16!(from_i16_by_bf16, row_from_i16_by_bf16, row::<i16, Bf16, true>, 2, rounded_normal, "avx512bf16", |at| {
     _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(at.cast())))
 });
-to_bf16!(from_u32, avx512::<u32, Bf16>, 4, rounded, "avx512f", |at| {
+to_bf16!(from_u32, row_from_u32, row::<u32, Bf16, true>, 4, rounded, "avx512f", |at| {
     _mm512_cvtepu32_ps(_mm512_loadu_si512(at.cast()))
 });
-to_bf16!(from_i32, avx512::<i32, Bf16>, 4, rounded, "avx512f", |at| {
+to_bf16!(from_i32, row_from_i32, row::<i32, Bf16, true>, 4, rounded, "avx512f", |at| {
     _mm512_cvtepi32_ps(_mm512_loadu_si512(at.cast()))
 });
-to_bf16!(from_u64, avx512::<u64, Bf16>, 8, rounded, "avx512f", |at| {
+to_bf16!(from_u64, row_from_u64, row::<u64, Bf16, true>, 8, rounded, "avx512f", |at| {
     join(_mm512_cvtepu64_ps(_mm512_loadu_si512(at.cast())), _mm512_cvtepu64_ps(_mm512_loadu_si512(at.add(64).cast())))
 });
-to_bf16!(from_i64, avx512::<i64, Bf16>, 8, rounded, "avx512f", |at| {
+to_bf16!(from_i64, row_from_i64, row::<i64, Bf16, true>, 8, rounded, "avx512f", |at| {
     join(_mm512_cvtepi64_ps(_mm512_loadu_si512(at.cast())), _mm512_cvtepi64_ps(_mm512_loadu_si512(at.add(64).cast())))
 });
-to_bf16!(from_f16, half_avx512::<Bf16>, 2, rounded_or_nan, "avx512f", |at| {
+to_bf16!(from_f16, row_from_f16, half_row_avx512::<Bf16>, 2, rounded_or_nan, "avx512f", |at| {
     _mm512_cvtph_ps(_mm256_loadu_si256(at.cast()))
 });
-to_bf16!(from_f32, avx512::<F32, Bf16>, 4, rounded_or_nan, "avx512f", |at| _mm512_loadu_ps(at.cast()));
+to_bf16!(from_f32, row_from_f32, row::<F32, Bf16, true>, 4, rounded_or_nan, "avx512f", |at| _mm512_loadu_ps(at.cast()));

@@ -2,8 +2,9 @@
 //! stay in the nearest cache, and converted from there.
 
 use crate::convert::element::Element;
-use crate::convert::flat::each;
+use crate::convert::flat::{row, widths};
 use crate::convert::lane::Lane;
+use crate::convert::rows::Rows;
 use crate::rules::{F16, F32};
 use core::arch::x86_64::*;
 
@@ -14,10 +15,12 @@ const BLOCK: usize = 64;
 struct Widened([u8; BLOCK * 4]);
 
 macro_rules! half_loops {
-    ($widen:ident, $convert:ident, $wide:literal, $features:literal, $bytes:literal, |$from:ident, $to:ident| $step:expr) => {
-        /// float16 -> float32.
+    ($loop:ident, $convert:ident, $widen_loop:ident, $widen:ident,
+     $wide:literal, $features:literal, $bytes:literal, |$from:ident, $to:ident| $step:expr) => {
+        /// float16 -> float32, a row.
+        #[inline]
         #[target_feature(enable = $features)]
-        pub(in crate::convert) fn $widen(src: &[u8], dst: &mut [u8]) {
+        fn $widen(src: &[u8], dst: &mut [u8]) {
             let (steps, rest) = src.as_chunks::<$bytes>();
             let (to_steps, to_rest) = dst.split_at_mut((steps.len() * $bytes * 2).min(dst.len()));
             for (to, from) in to_steps.as_chunks_mut::<{ $bytes * 2 }>().0.iter_mut().zip(steps) {
@@ -25,12 +28,20 @@ macro_rules! half_loops {
                 // SAFETY: `from` is as long as the vector read, `to` as the one written; neither needs alignment.
                 unsafe { $step };
             }
-            each::<F16, F32, $wide>(rest, to_rest);
+            row::<F16, F32, $wide>(rest, to_rest);
         }
 
-        /// float16 -> float32 -> the output.
+        /// float16 -> float32.
         #[target_feature(enable = $features)]
-        pub(in crate::convert) fn $convert<O: Element>(src: &[u8], dst: &mut [u8])
+        pub(in crate::convert) unsafe fn $widen_loop(rows: Rows) {
+            // SAFETY: the caller vouches for the rows.
+            unsafe { rows.each((2, 4), |src, dst| $widen(src, dst)) };
+        }
+
+        /// float16 -> float32 -> the output, a row.
+        #[inline]
+        #[target_feature(enable = $features)]
+        pub(super) fn $convert<O: Element>(src: &[u8], dst: &mut [u8])
         where
             F32: Lane<O>,
         {
@@ -39,18 +50,35 @@ macro_rules! half_loops {
             let (to_blocks, to_rest) = dst.split_at_mut((blocks.len() * BLOCK * size_of::<O>()).min(dst.len()));
             for (to, from) in to_blocks.chunks_exact_mut(BLOCK * size_of::<O>()).zip(blocks) {
                 $widen(from, &mut widened.0);
-                each::<F32, O, $wide>(&widened.0, to);
+                row::<F32, O, $wide>(&widened.0, to);
             }
             let widened = &mut widened.0[..rest.len() * 2];
             $widen(rest, widened);
-            each::<F32, O, $wide>(widened, to_rest);
+            row::<F32, O, $wide>(widened, to_rest);
+        }
+
+        /// float16 -> float32 -> the output.
+        #[target_feature(enable = $features)]
+        pub(in crate::convert) unsafe fn $loop<O: Element>(rows: Rows)
+        where
+            F32: Lane<O>,
+        {
+            // SAFETY: the caller vouches for the rows.
+            unsafe { rows.each(widths::<F16, O>(), |src, dst| $convert::<O>(src, dst)) };
         }
     };
 }
-half_loops!(widen_avx2, half_avx2, false, "avx2,fma,f16c", 16, |from, to| {
+half_loops!(half_avx2, half_row_avx2, widen_avx2, widen_row_avx2, false, "avx2,fma,f16c", 16, |from, to| {
     _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(from)))
 });
 // Blocks are stored as they will be loaded: a load of two stores' bytes would have to wait for both.
-half_loops!(widen_avx512, half_avx512, true, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c", 32, |from, to| {
-    _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256(from)))
-});
+half_loops!(
+    half_avx512,
+    half_row_avx512,
+    widen_avx512,
+    widen_row_avx512,
+    true,
+    "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+    32,
+    |from, to| _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256(from)))
+);

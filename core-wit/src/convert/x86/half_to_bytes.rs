@@ -1,7 +1,8 @@
 //! float16 to 8-bit integers with AVX-512: 64 elements at a time, narrowed by saturating packs, which take a third of the
 //! instructions that compilers narrow with. Widening alone costs two an element vector.
 
-use super::half_avx512;
+use super::half::half_row_avx512;
+use crate::convert::rows::Rows;
 use core::arch::x86_64::*;
 
 /// NaN -> 0, and nothing above 127; the packs see to the rest, which an `i32` holds (-inf is its minimum).
@@ -20,9 +21,16 @@ fn u8_range(value: __m512) -> __m512i {
 }
 
 macro_rules! to_bytes {
-    ($name:ident, $output:ty, $range:ident, $pack:ident) => {
+    ($name:ident, $row:ident, $output:ty, $range:ident, $pack:ident) => {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-        pub(super) fn $name(src: &[u8], dst: &mut [u8]) {
+        pub(super) unsafe fn $name(rows: Rows) {
+            // SAFETY: the caller vouches for the rows.
+            unsafe { rows.each((2, 1), |src, dst| $row(src, dst)) };
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+        fn $row(src: &[u8], dst: &mut [u8]) {
             // The packs work within 128 bits: their result has the vectors' quarters in turn.
             let in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
             let (steps, rest) = src.as_chunks::<128>();
@@ -39,9 +47,9 @@ macro_rules! to_bytes {
                 // SAFETY: `to` is 64 bytes, and the store needs no alignment.
                 unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), bytes) };
             }
-            half_avx512::<$output>(rest, to_rest);
+            half_row_avx512::<$output>(rest, to_rest);
         }
     };
 }
-to_bytes!(half_to_u8, u8, u8_range, _mm512_packus_epi16);
-to_bytes!(half_to_i8, i8, i8_range, _mm512_packs_epi16);
+to_bytes!(half_to_u8, row_to_u8, u8, u8_range, _mm512_packus_epi16);
+to_bytes!(half_to_i8, row_to_i8, i8, i8_range, _mm512_packs_epi16);

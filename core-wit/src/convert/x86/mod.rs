@@ -1,7 +1,7 @@
 //! x86-64: the contiguous loops compiled for AVX2 and for AVX-512, and the steps that no compiler finds by itself.
 //!
-//! Every function here needs the instructions of its level: [`Flat`](super::flat::Flat) takes it only where the CPU has
-//! them.
+//! Every loop here needs the instructions of its level: [`Flat`](super::flat::Flat) takes it only where the CPU has
+//! them. What a loop demands of its rows is said by [`Rows::each`].
 
 mod bf16;
 mod half;
@@ -14,18 +14,21 @@ pub(super) use stream::{STREAM_AVX2, STREAM_AVX512};
 use half::widen_avx512;
 
 use super::element::Element;
-use super::flat::{Loop, each};
+use super::flat::{Loop, row, widths};
 use super::lane::Lane;
+use super::rows::Rows;
 use crate::{Dtype, SourceType};
 
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn avx2<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
-    each::<S, O, false>(src, dst);
+pub(super) unsafe fn avx2<S: Element + Lane<O>, O: Element>(rows: Rows) {
+    // SAFETY: the caller vouches for the rows.
+    unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O, false>(src, dst)) };
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-pub(super) fn avx512<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
-    each::<S, O, true>(src, dst);
+pub(super) unsafe fn avx512<S: Element + Lane<O>, O: Element>(rows: Rows) {
+    // SAFETY: the caller vouches for the rows.
+    unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O, true>(src, dst)) };
 }
 
 /// The loop that is written out for a pair with AVX-512, if there is one.

@@ -1,0 +1,45 @@
+//! Rows of elements that a loop converts in one call: pointers and steps in -> pairs of byte slices out.
+
+/// Rows of `len` elements, a fixed step apart in the source and in the destination.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    pub src: *const u8,
+    /// Bytes to the next row.
+    pub src_step: isize,
+    pub dst: *mut u8,
+    /// Bytes to the next row.
+    pub dst_step: isize,
+    pub rows: usize,
+    /// Elements in a row.
+    pub len: usize,
+}
+
+impl Rows {
+    /// One row; the shorter of the two slices, in elements, says how long it is.
+    pub(super) fn one(src: &[u8], dst: &mut [u8], (src_width, dst_width): (usize, usize)) -> Rows {
+        let len = (src.len() / src_width).min(dst.len() / dst_width);
+        Rows { src: src.as_ptr(), src_step: 0, dst: dst.as_mut_ptr(), dst_step: 0, rows: 1, len }
+    }
+
+    /// Calls `convert` with the bytes of every row, for elements of so many bytes in the source and in the destination.
+    ///
+    /// # Safety
+    /// Every row lies inside memory that is readable in the source and writable in the destination, nobody else writes
+    /// the former or touches the latter meanwhile, and neither overlaps the other.
+    #[inline(always)]
+    pub(super) unsafe fn each(self, (src_width, dst_width): (usize, usize), convert: impl Fn(&[u8], &mut [u8])) {
+        let (mut src, mut dst) = (self.src, self.dst);
+        for _ in 0..self.rows {
+            // SAFETY: this row is one of those that the caller vouches for.
+            let (from, to) = unsafe {
+                (
+                    core::slice::from_raw_parts(src, self.len * src_width),
+                    core::slice::from_raw_parts_mut(dst, self.len * dst_width),
+                )
+            };
+            convert(from, to);
+            // Wrapping, because behind the last row there may be no memory; it is not accessed.
+            (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
+        }
+    }
+}
