@@ -1,0 +1,77 @@
+// The bytes of the core module -> a running component, and calls of it whose failures are DamacyErrors.
+//
+// After a trap the instance is dropped, and the next call starts a new one: a trap fails one call alone.
+import { instantiate, type Root } from "./component/component.js";
+import { DamacyError, type Status } from "./errors.js";
+
+/** The component's error cases. */
+const STATUSES: Readonly<Record<string, Status>> = {
+  "invalid-argument": "INVAL",
+  "unconvertible-type": "DTYPE",
+  "rank-mismatch": "RANK",
+  malformed: "DECODE",
+  "over-budget": "BUDGET",
+  unsupported: "UNSUPPORTED",
+  internal: "INTERNAL",
+};
+
+/** What jco throws for an `error` of the component. */
+interface ComponentError {
+  tag: string;
+  val: { message: string; sample?: bigint; array?: number; path: string };
+}
+
+/** One component, started on first use. */
+export class Core {
+  readonly #module: WebAssembly.Module;
+  #root: Root | undefined;
+  #memory: WebAssembly.Memory | undefined;
+
+  constructor(module: WebAssembly.Module) {
+    this.#module = module;
+  }
+
+  /** Bytes of the component's memory. */
+  memoryBytes(): number {
+    return this.#memory?.buffer.byteLength ?? 0;
+  }
+
+  /** Runs `work` on the component. */
+  call<T>(work: (root: Root) => T): T {
+    this.#root ??= this.#start();
+    try {
+      return work(this.#root);
+    } catch (thrown) {
+      if (isComponentError(thrown)) throw translated(thrown);
+      this.#root = undefined;
+      this.#memory = undefined;
+      throw new DamacyError("INTERNAL", `the component stopped (${String(thrown)}); the next call starts it anew`, {
+        cause: thrown,
+      });
+    }
+  }
+
+  #start(): Root {
+    return instantiate(
+      () => this.#module,
+      {},
+      (module, imports) => {
+        const instance = new WebAssembly.Instance(module, imports);
+        this.#memory = instance.exports["memory"] as WebAssembly.Memory;
+        return instance;
+      },
+    );
+  }
+}
+
+function isComponentError(thrown: unknown): thrown is ComponentError {
+  return typeof thrown === "object" && thrown !== null && "tag" in thrown && "val" in thrown;
+}
+
+function translated({ tag, val }: ComponentError): DamacyError {
+  return new DamacyError(STATUSES[tag] ?? "INTERNAL", val.message, {
+    sample: val.sample === undefined ? undefined : Number(val.sample),
+    array: val.array,
+    path: val.path === "" ? undefined : val.path,
+  });
+}
