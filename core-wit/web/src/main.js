@@ -21,7 +21,7 @@ const sayValues = announcer(byId("values-live"));
 const sayPlan = announcer(byId("plan-live"), 700);
 
 function options(id, types) {
-  byId(id).replaceChildren(...types.map(({ source, dtype, fullName }) => h("option", { value: source ?? dtype }, `${source ?? dtype} · ${fullName}`)));
+  byId(id).replaceChildren(...types.map(({ source, dtype, fullName }) => h("option", { value: source ?? dtype }, `${source ?? dtype}  ${fullName}`)));
 }
 
 /** State -> form. A value that a field cannot take becomes its default. */

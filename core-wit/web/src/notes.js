@@ -17,12 +17,13 @@ export const KINDS = {
   exact: { word: "exact", sign: "=" },
 };
 
+/** Longest number written out in a note. */
+const LONGEST = 27;
+
 /** Exact digits where they are few, else the leading ones. */
 function digits(value) {
   const exact = decimal(magnitude(value));
-  if (exact.length <= 24) return exact;
-  const short = Number(exact).toPrecision(6);
-  return `about ${short.includes("e") ? Number(short).toString() : short}`;
+  return exact.length <= LONGEST ? exact : `about ${Number(Number(exact).toPrecision(9))}`;
 }
 
 /** What happened to one value: { kind, text }. Bits are unsigned BigInts. */

@@ -57,7 +57,8 @@ function figure(id, value, detail) {
 function showFigures(fields, { totals, chunks, uses }) {
   const crops = counted(fields.samples.length, "crop");
   figure("decode-waste", factor(totals.decodeWaste), `${bytes(totals.decodedBytes)} decoded for the ${bytes(totals.neededBytes)} that ${crops} need${fields.samples.length === 1 ? "s" : ""}`);
-  if (totals.readWaste === undefined) figure("read-waste", "unknown", "it needs the encoded size: give a ratio above");
+  byId("read-waste").classList.toggle("word", totals.readWaste === undefined);
+  if (totals.readWaste === undefined) figure("read-waste", "unknown", "it needs the encoded size, as a ratio to the decoded size: 0.4, 40%");
   else figure("read-waste", factor(totals.readWaste), `${bytes(totals.readBytes)} read for ${bytes(totals.neededBytes)}`);
   figure("chunks-touched", count(chunks.length), `${bytes(totals.largestChunkBytes)} each decoded, used ${counted(uses.length, "time")}`);
   figure("batch-size", bytes(totals.batchBytes), `${fields.batch} × ${times(fields.crop)} in ${fields.output}`);
@@ -90,6 +91,7 @@ export function redraw(state) {
   const axes = axesOf(state, fields.shape.length);
   const { svg, description, thinned, undrawn } = drawGrid(fields, planned, axes, Math.max(box.clientWidth, 200));
   box.replaceChildren(svg);
+  box.parentElement.classList.toggle("flat", fields.shape.length < 2);
   const words = [description];
   if (planned.rank > 2) words.push("A number counts the chunks touched through the other axes; darker is more.");
   if (thinned) words.push("Chunks are too small here to draw every line.");
@@ -159,7 +161,7 @@ function proposalRow({ chunk, totals, chunks, current }, adopt) {
   return h(
     "tr",
     { class: current ? "chosen" : undefined },
-    h("th", { scope: "row" }, times(chunk)),
+    h("th", { scope: "row" }, times(chunk, "×")),
     h("td", {}, factor(totals.decodeWaste)),
     h("td", {}, count(chunks)),
     h("td", {}, bytes(totals.largestChunkBytes)),

@@ -54,6 +54,7 @@ export function readFields(state, component) {
   const crop = extentsOf(state, "crop", "Crop shape", shape.length);
   for (const [axis, extent] of crop.entries()) {
     if (extent >= 1n && extent <= shape[axis]) continue;
+    if (shape[axis] === 0n) throw new FieldError("shape", `Array shape: axis ${axis} has no elements, so no crop fits`);
     throw new FieldError("crop", `Crop shape: ${extent} on axis ${axis} given; the array allows 1 to ${shape[axis]}`);
   }
   const batch = wholeNumber(state, "batch", "Samples a batch", 1, MOST_SAMPLES);

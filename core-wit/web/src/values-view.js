@@ -46,7 +46,8 @@ export function showValues(state, component) {
 
 function rowOf({ index, token, inexact, bits, outputBits, kind, text }, source, output) {
   const { word, sign } = KINDS[kind];
-  const typed = inexact && !/^0x/i.test(token) ? h("small", { class: "typed" }, `typed ${token.length > 26 ? `${token.slice(0, 26)}…` : token}`) : "";
+  const asTyped = Number(token.replaceAll("_", "").replace("−", "-")) === Number(show(source, bits));
+  const typed = inexact && !asTyped ? h("small", { class: "typed" }, `typed ${token.length > 26 ? `${token.slice(0, 26)}…` : token}`) : "";
   return h(
     "tr",
     { class: `is-${kind}` },
