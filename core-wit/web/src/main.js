@@ -4,7 +4,7 @@ import { loadComponent } from "./component.js";
 import { wireDocument } from "./document-view.js";
 import { announcer, byId, h } from "./dom.js";
 import { bytes } from "./extents.js";
-import { redraw, showPlan } from "./plan-view.js";
+import { outdated, redraw, showPlan } from "./plan-view.js";
 import { DEFAULTS, EXAMPLES, fromHash, toHash } from "./state.js";
 import { showValues } from "./values-view.js";
 
@@ -60,14 +60,23 @@ function soon(name, pause, action) {
   else timers[name] = setTimeout(action, pause);
 }
 
-const values = () => sayValues(showValues(state, component));
+const values = () => {
+  sayValues(showValues(state, component));
+  byId("results-table").setAttribute("aria-busy", "false");
+};
 const plans = () => sayPlan(showPlan(state, component, (chunk) => set({ chunk })));
 
 function changed(keys) {
   save();
   showMode();
-  if (keys.some((key) => VALUES.has(key))) soon("values", state.values.length > AT_ONCE ? 250 : 0, values);
-  if (keys.some((key) => !VALUES.has(key) && !DRAWING.has(key))) soon("plan", 60, plans);
+  if (keys.some((key) => VALUES.has(key))) {
+    byId("results-table").setAttribute("aria-busy", "true");
+    soon("values", state.values.length > AT_ONCE ? 250 : 0, values);
+  }
+  if (keys.some((key) => !VALUES.has(key) && !DRAWING.has(key))) {
+    outdated();
+    soon("plan", 60, plans);
+  }
   if (keys.every((key) => DRAWING.has(key))) redraw(state);
 }
 

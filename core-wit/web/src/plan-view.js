@@ -14,9 +14,15 @@ const SLICE = 12;
 let run = 0; // the newest call; an older one stops at its next slice
 let shown; // what the drawing needs to be drawn again
 
+/** Ends the proposals under way: the fields have changed. */
+export function outdated() {
+  run += 1;
+  byId("better").setAttribute("aria-busy", "true");
+}
+
 /** Plans and shows. `adopt(chunk)` takes a proposed chunk shape. Returns the sentence for screen readers. */
 export function showPlan(state, component, adopt) {
-  run += 1;
+  outdated();
   for (const field of FIELDS) setError(field, "");
   let fields;
   let planned;
@@ -26,6 +32,7 @@ export function showPlan(state, component, adopt) {
   } catch (error) {
     if (!(error instanceof FieldError) && !isRefusal(error)) throw error;
     setError(error.field ?? "crop", error.message);
+    byId("better").setAttribute("aria-busy", "false");
     byId("plan-results").classList.add("stale");
     byId("plan-stale").hidden = false;
     return error.message;
@@ -121,7 +128,6 @@ function showBatchBytes(outputs, fields) {
 function propose(component, fields, planned, adopt) {
   const mine = run;
   const work = alternatives(component, fields);
-  byId("better").setAttribute("aria-busy", "true");
   const step = () => {
     if (mine !== run) return;
     const until = performance.now() + SLICE;

@@ -8,6 +8,8 @@ import { randomCrops } from "./random.js";
 
 /** Limits of one plan on this page: what a phone answers at once. */
 export const LIMITS = { memoryBytes: 64 << 20, maxChunks: 1 << 17 };
+/** Chunk uses of one plan with another chunk shape: there are up to 256 of them, and they should take a second or two. */
+const ALTERNATIVE_CHUNKS = 1 << 15;
 /** Samples of one window. */
 export const MOST_SAMPLES = 4096;
 
@@ -48,9 +50,7 @@ export function readFields(state, component) {
   const chunk = extentsOf(state, "chunk", "Chunk shape", shape.length);
   const shards = state.shard.split("/").filter((text) => text.trim());
   const levels = [...shards.map((text) => extentsOf({ shard: text }, "shard", "Shard shape", shape.length)), chunk];
-  const array = attempt(levels.length > 1 ? "shard" : "chunk", () =>
-    component.parse("v3", documentOf({ type: state.type, shape, levels })),
-  );
+  const array = parse(component, { type: state.type, shape, levels });
   const crop = extentsOf(state, "crop", "Crop shape", shape.length);
   for (const [axis, extent] of crop.entries()) {
     if (extent >= 1n && extent <= shape[axis]) continue;
@@ -65,6 +65,24 @@ export function readFields(state, component) {
   const samples = state.mode === "random" ? randomCrops(shape, crop, batch * window, state.seed.trim()) : [givenCrop(state, shape, crop)];
   const least = wholeNumber(state, "least", "Smallest chunk", 1, 999_999_999);
   return { array, shape, levels, crop, batch, samples, least, ratio: ratioOf(state), output: state.batchType };
+}
+
+/** Parses the fields' document; a refusal is about the field that its path leads to. */
+function parse(component, fields) {
+  try {
+    return component.parse("v3", documentOf(fields));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const level = (error.path?.match(/\/codecs\/\d+/g) ?? []).length; // nested codecs: one level of shards deeper each
+    const [field, what] =
+      !error.path || error.path.startsWith("/shape")
+        ? ["shape", "Array shape"]
+        : level < fields.levels.length - 1
+          ? ["shard", "Shard shape"]
+          : ["chunk", "Chunk shape"];
+    const axis = /\/(\d+)$/.exec(error.path ?? "")?.[1];
+    throw new FieldError(field, `${what}${axis === undefined ? "" : `, axis ${axis}`}: ${error.message}`);
+  }
 }
 
 function givenCrop(state, shape, crop) {
@@ -86,19 +104,19 @@ function ratioOf(state) {
 }
 
 /** One plan by the component. */
-export function plan(component, fields, array = fields.array, samples = fields.samples, output = fields.output) {
+export function plan(component, fields, { array = fields.array, samples = fields.samples, output = fields.output, maxChunks = LIMITS.maxChunks } = {}) {
   return component.plan({
     spec: { samples: fields.batch, shape: fields.crop, dtype: output },
     arrays: [array],
     samples: samples.map((bounds) => ({ array: 0, bounds })),
     encodedRatios: fields.ratio === undefined ? undefined : [fields.ratio],
-    limits: LIMITS,
+    limits: { ...LIMITS, maxChunks },
   });
 }
 
 /** Bytes of one batch in each output type: [{ dtype, bytes }], as planned by the component. */
 export function batchBytes(component, fields) {
-  return component.outputs.map((output) => ({ ...output, bytes: plan(component, fields, fields.array, [], output.dtype).totals.batchBytes }));
+  return component.outputs.map((output) => ({ ...output, bytes: plan(component, fields, { samples: [], output: output.dtype }).totals.batchBytes }));
 }
 
 /**
@@ -114,7 +132,7 @@ export function* alternatives(component, fields) {
     const levels = [...fields.levels.slice(0, -1), chunk];
     try {
       const array = component.parse("v3", documentOf({ type: fields.array.source, shape: fields.shape, levels }));
-      const { totals, chunks } = plan(component, fields, array);
+      const { totals, chunks } = plan(component, fields, { array, maxChunks: ALTERNATIVE_CHUNKS });
       found.push({ chunk, totals, chunks: chunks.length });
     } catch (error) {
       if (!isRefusal(error)) throw error;

@@ -61,10 +61,9 @@ export async function start() {
   return { open, stop, urls };
 }
 
-/** Waits until the plan and the proposals are those of the fields. */
+/** Waits until the values, the plan and the proposals are those of the fields. */
 export async function settled(page) {
-  await page.waitForTimeout(120); // the pauses of typing before a plan
-  await page.waitForFunction(() => document.getElementById("better").getAttribute("aria-busy") !== "true");
+  await page.waitForFunction(() => document.querySelectorAll("#app [aria-busy=true]").length === 0);
 }
 
 /** Fills several fields and waits. */
