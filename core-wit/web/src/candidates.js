@@ -14,11 +14,10 @@ export function candidates({ shape, levels, crop, width, least }) {
   const shard = levels.at(-2);
   const choices = shape.map((extent, axis) => choicesOf(extent, chunk[axis], crop[axis], shard?.[axis]));
   limit(choices);
-  const floor = BigInt(least);
   return choices
     .reduce((shapes, axis) => shapes.flatMap((shape) => axis.map((extent) => [...shape, extent])), [[]])
     .filter((candidate) => String(candidate) !== String(chunk))
-    .filter((candidate) => chunkBytes(candidate, width) >= floor || candidate.every((extent, axis) => extent >= shape[axis]));
+    .filter((candidate) => chunkBytes(candidate, width) >= least || candidate.every((extent, axis) => extent >= shape[axis]));
 }
 
 /** Most wanted first, so that a limit drops the least wanted. */

@@ -3,12 +3,12 @@
 // The other axes are seen through: a cell is a column of chunks, and its number says how many of them are touched.
 
 import { s } from "./dom.js";
-import { counted } from "./extents.js";
+import { count, counted } from "./extents.js";
 
 /** Crops drawn; all are planned. */
 const MOST_CROPS = 256;
-/** Lines closer than this many pixels are thinned. */
-const CLOSEST = 4;
+/** Lines closer than this many pixels are left out. */
+const CLOSEST = 5;
 const MARGIN = 1.5;
 
 /** Chunks touched in each column: Map of "row,column" -> number. */
@@ -47,10 +47,9 @@ function sizeOf(fields, [vertical, horizontal], width) {
 function lines(x, y, step, name) {
   if (!step) return "";
   const path = [];
-  const thin = (axis) => Math.ceil(CLOSEST / Math.max(step(axis) * axis.scale, 1e-12));
   for (const [axis, horizontal] of [[x, false], [y, true]]) {
-    const stride = step(axis) * thin(axis);
-    for (let at = stride; at < axis.extent; at += stride) {
+    if (step(axis) * axis.scale < CLOSEST) continue;
+    for (let at = step(axis); at < axis.extent; at += step(axis)) {
       const p = (at * axis.scale).toFixed(1);
       path.push(horizontal ? `M0 ${p}H${(x.extent * x.scale).toFixed(1)}` : `M${p} 0V${(y.extent * y.scale).toFixed(1)}`);
     }
@@ -58,7 +57,7 @@ function lines(x, y, step, name) {
   return s("path", { class: name, d: path.join("") });
 }
 
-/** { svg, description, thinned }. `axes` are [vertical, horizontal]; undefined where the array has fewer. */
+/** { svg, description, fine, undrawn }: whether lines were left out, and crops not drawn. `axes` are [vertical, horizontal]; undefined where the array has fewer. */
 export function drawGrid(fields, plan, axes, width) {
   const [w, height] = sizeOf(fields, axes, width - 2 * MARGIN);
   const x = axisOf(fields, axes[1], w);
@@ -100,8 +99,8 @@ export function drawGrid(fields, plan, axes, width) {
     ...crops,
     s("rect", { class: "frame", width: w.toFixed(1), height: height.toFixed(1) }),
   );
-  const thinned = Math.min(cellWidth, cellHeight) < CLOSEST && Math.max(x.extent / x.chunk, y.extent / y.chunk) > 1;
-  return { svg, description, thinned, undrawn: fields.samples.length - drawn.length };
+  const fine = [x, y].some((axis) => axis.chunk < axis.extent && axis.chunk * axis.scale < CLOSEST);
+  return { svg, description, fine, undrawn: fields.samples.length - drawn.length };
 }
 
 function cropOf(bounds, index, [vertical, horizontal], x, y, total) {
@@ -129,7 +128,7 @@ function cropOf(bounds, index, [vertical, horizontal], x, y, total) {
 function describe(fields, plan, [vertical, horizontal], found) {
   const chunk = fields.levels.at(-1);
   const grid = (axis) => (axis === undefined ? 1n : (fields.shape[axis] + chunk[axis] - 1n) / chunk[axis]);
-  const across = vertical === undefined ? counted(grid(horizontal), "chunk") : `${grid(vertical)} × ${grid(horizontal)} chunks`;
+  const across = vertical === undefined ? counted(grid(horizontal), "chunk") : `${count(grid(vertical))} × ${count(grid(horizontal))} chunks`;
   const names = [vertical, horizontal].filter((axis) => axis !== undefined);
   const along = names.length ? `along ${names.length === 1 ? "axis" : "axes"} ${names.join(" and ")}` : "of an array without axes";
   const columns = plan.rank > 2 ? `; ${counted(plan.chunks.length, "chunk")} in ${counted(found.size, "column")} touched` : `; ${counted(plan.chunks.length, "chunk")} touched`;

@@ -96,12 +96,12 @@ export function redraw(state) {
   const { fields, planned } = shown;
   const box = byId("grid");
   const axes = axesOf(state, fields.shape.length);
-  const { svg, description, thinned, undrawn } = drawGrid(fields, planned, axes, Math.max(box.clientWidth, 200));
+  const { svg, description, fine, undrawn } = drawGrid(fields, planned, axes, Math.max(box.clientWidth, 200));
   box.replaceChildren(svg);
   box.parentElement.classList.toggle("flat", fields.shape.length < 2);
   const words = [description];
   if (planned.rank > 2) words.push("A number counts the chunks touched through the other axes; darker is more.");
-  if (thinned) words.push("Chunks are too small here to draw every line.");
+  if (fine) words.push("The chunks are too small here to draw all their edges.");
   if (undrawn) words.push(`${counted(undrawn, "more crop")} not drawn.`);
   byId("grid-words").textContent = words.join(" ");
   byId("shard-legend").hidden = fields.levels.length < 2;
@@ -148,7 +148,7 @@ function showProposal({ tried, refused, found }, fields, planned, adopt) {
   const better = found.filter((one) => one.totals.decodeWaste < now.decodeWaste);
   const words = byId("better-words");
   const inShard = fields.levels.length > 1 ? " that divide the shard" : "";
-  const asked = `${counted(tried, "other shape")}${inShard}, none under ${bytes(fields.least)}, planned with the same crops${refused ? `; ${refused} need more chunks than this page plans` : ""}.`;
+  const asked = `${counted(tried, "other shape")}${inShard}, none under ${bytes(fields.least)} decoded, planned with the same crops${refused ? `; ${refused} need more chunks than this page plans` : ""}.`;
   if (better.length) {
     const [best] = better;
     words.replaceChildren(h("b", {}, times(best.chunk)), ` would decode ${bytes(best.totals.decodedBytes)} instead of ${bytes(now.decodedBytes)}: ${factor(best.totals.decodeWaste)} instead of ${factor(now.decodeWaste)}, in ${count(best.chunks)} chunks of ${bytes(best.totals.largestChunkBytes)}.`);

@@ -1,6 +1,6 @@
 // The form's fields -> the planner's answers. The planner is the component; nothing is planned here.
 
-import { documentOf, fullName } from "./arrays.js";
+import { chunkBytes, documentOf, fullName } from "./arrays.js";
 import { candidates } from "./candidates.js";
 import { isRefusal } from "./component.js";
 import { parseExtents } from "./extents.js";
@@ -63,7 +63,10 @@ export function readFields(state, component) {
     throw new FieldError("window", `${window} batches of ${batch} are ${batch * window} samples; this page plans at most ${MOST_SAMPLES}`);
   }
   const samples = state.mode === "random" ? randomCrops(shape, crop, batch * window, state.seed.trim()) : [givenCrop(state, shape, crop)];
-  const least = wholeNumber(state, "least", "Smallest chunk", 1, 999_999_999);
+  // Nothing under the size asked for, but an array whose chunks are smaller already may keep to its size.
+  const now = chunkBytes(chunk, component.widths[array.source]);
+  const asked = BigInt(wholeNumber(state, "least", "Smallest chunk", 1, 999_999_999));
+  const least = now < asked ? now : asked;
   return { array, shape, levels, crop, batch, samples, least, ratio: ratioOf(state), output: state.batchType };
 }
 

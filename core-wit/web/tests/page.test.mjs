@@ -151,7 +151,7 @@ for (const form of ["folder", "file"]) {
         const said = await page.$$eval(".form .error", (list) => list.map((one) => one.textContent).filter(Boolean));
         assert.deepEqual(said, [], shape);
         assert.equal(await page.$$eval("#grid svg rect.crop", (list) => list.length), 8, shape);
-        await page.screenshot({ path: `${SCREENSHOTS}${form}-rank-${shape.split(",").length}-${chunk.length}.png`, clip: await page.locator("#plan-panel").boundingBox(), fullPage: true });
+        await page.locator("#plan-results").screenshot({ path: `${SCREENSHOTS}${form}-grid-${shape.replaceAll(", ", "x") || "point"}.png` });
       }
       assert.deepEqual(page.problems, []);
       await page.context().close();

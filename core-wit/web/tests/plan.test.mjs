@@ -139,7 +139,7 @@ for (const form of ["folder", "file"]) {
       await fill(page, fields);
       const crops = cropsOf(fields.shape, fields.crop, 6, "5");
       const needed = 6 * 12 * 20 * 16;
-      const asked = candidates({ shape: big(fields.shape), levels: [big(fields.chunk)], crop: big(fields.crop), width: 2, least: 4096 }).map((one) => one.map(Number));
+      const asked = candidates({ shape: big(fields.shape), levels: [big(fields.chunk)], crop: big(fields.crop), width: 2, least: 4096n }).map((one) => one.map(Number));
       assert.ok(asked.length > 20 && asked.every((one) => product(one) * 2 >= 4096));
       const judged = asked.map((chunk) => ({ chunk, waste: (touched(chunk, crops).chunks * product(chunk)) / needed }));
       judged.sort((a, b) => a.waste - b.waste || product(b.chunk) - product(a.chunk));
