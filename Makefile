@@ -18,7 +18,7 @@ CARGO_FLAGS := --release --locked --workspace
 ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python lint wheel artifacts check-artifacts bench clean
+.PHONY: help demo test test-rust test-python test-js lint wheel artifacts check-artifacts bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ demo: ## Stream random crops of a real MRI volume in three output types
 	@$(SETUP) damacy
 	@$(PY) python/examples/demo.py
 
-test: test-rust test-python ## Run every test, Rust and Python
+test: test-rust test-python test-js ## Run every test: Rust, Python, JavaScript
 
 test-rust:
 	@$(SETUP) tools
@@ -47,6 +47,13 @@ test-python:
 	@echo "== pytest: zarr-python as the judge"
 	@$(PY) -m pytest tests/python -q --timeout 300
 
+test-js: ## Build and test the npm package (core-wit/js), packed and installed
+	@$(SETUP) node core-wit/js
+	@echo "== npm: the package out of the committed component"
+	@cd core-wit/js && npm run --silent build
+	@echo "== node --test: the npm package"
+	@cd core-wit/js && npm_config_cache=$(CURDIR)/.cache/npm npm test --silent
+
 lint: ## Check formatting, clippy (warnings are errors), ruff
 	@$(SETUP) tools
 	@$(SETUP) venv dev
@@ -60,7 +67,7 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@cargo clippy --release --locked --package damacy-core --no-default-features --lib --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
-		--exclude tests/vectors python tests
+		--exclude tests/vectors --exclude node_modules python tests core-wit
 
 wheel: ## Build the Python wheel into target/wheels and try it
 	@$(SETUP) tools
@@ -89,4 +96,4 @@ bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="-
 	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
 
 clean: ## Remove everything that was built or installed in the tree
-	rm -rf target .venv .cache demo-output
+	rm -rf target .venv .cache demo-output core-wit/js/node_modules core-wit/js/dist

@@ -6,6 +6,7 @@
 #   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
 #   setup.sh wheel              the Python wheel, tried in an environment of its own
+#   setup.sh node FOLDER...     Node (checked) and npm, and what each folder's package-lock.json names
 #
 # Called by make, which sets the environment of builds. Debian packages are installed only as root on a Debian-like
 # system; elsewhere the missing tool is named.
@@ -109,9 +110,28 @@ wheel() {
         'import damacy; assert damacy.convert([300], "u8")[0] == 255; print("imported from", damacy.__file__)')
 }
 
+node_version() { have node && have npm && node --version; }
+
+# npm's cache stays in the tree; packages' own install scripts are not needed, and not run.
+node_packages() {
+    local folder stamp version
+    node_version >/dev/null || debian "Node or npm" nodejs npm
+    version=$(node_version) || fail "node and npm are needed, 20 or newer"
+    [ "$(cut -d. -f1 <<<"${version#v}")" -ge 20 ] \
+        || fail "Node 20 or newer is needed, this is $version (Debian 12 has 18): install one from nodejs.org, or Debian 13's"
+    for folder in "$@"; do
+        stamp=$folder/node_modules/.installed-$(sha256sum <"$folder/package-lock.json" | cut -c1-16)
+        [ -e "$stamp" ] && continue
+        say "installing $folder's packages with npm"
+        (cd "$folder" && npm_config_cache=$OLDPWD/.cache/npm npm ci --ignore-scripts --no-audit --no-fund --loglevel error </dev/null >/dev/null)
+        touch "$stamp"
+    done
+}
+
 step=${1:-}
 case $step in
     tools | wasm | damacy | wheel) "$step" ;;
     venv) shift && venv "$@" ;;
-    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel" ;;
+    node) shift && node_packages "$@" ;;
+    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel | node FOLDER..." ;;
 esac

@@ -1,6 +1,6 @@
-// Arguments of any type -> values that the component takes without changing them, or a DamacyError that names the place.
+// Arguments of any type -> values that the component takes unchanged, or a DamacyError that names the place.
 //
-// jco wraps numbers into range, reads getters several times and stops half way at a wrong type: nothing reaches it unchecked.
+// jco wraps numbers into range, reads getters several times and stops half way at a wrong type: hence checks before it.
 import { invalid } from "./errors.js";
 
 const MAX_U64 = 2n ** 64n - 1n;
@@ -13,7 +13,8 @@ export const typedArrayName = (value: unknown): string | undefined => tagOf.call
 
 /** A value in a few words, for messages. Runs no code of the value's. */
 export function describe(value: unknown): string {
-  if (typeof value === "string") return value.length > 60 ? `a string of ${value.length} characters` : JSON.stringify(value);
+  if (typeof value === "string")
+    return value.length > 60 ? `a string of ${value.length} characters` : JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value === "symbol") return "a symbol";
@@ -27,7 +28,9 @@ export function describe(value: unknown): string {
 export function u64(value: unknown, what: string): bigint {
   if (typeof value === "bigint" && value >= 0n && value <= MAX_U64) return value;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
-  throw invalid(`${what} is ${describe(value)}; accepted are integers from 0 to 2^53 - 1, and bigints from 0n to 2^64 - 1`);
+  throw invalid(
+    `${what} is ${describe(value)}; accepted are integers from 0 to 2^53 - 1, and bigints from 0n to 2^64 - 1`,
+  );
 }
 
 /** An integer from 0 to 2^32 - 1 as a number. */

@@ -24,18 +24,18 @@ export function makeConvert(core: Core, names: Names) {
     const dtype = names.dtype(to, "dtype");
     const { source: named, byteOrder, out: given } = fields(options, "options");
     const { bytes, source, order } = read(from, named, byteOrder, names);
-    const from_width = names.sourceWidth(source);
-    if (bytes.length % from_width !== 0) {
+    const width = names.sourceWidth(source);
+    if (bytes.length % width !== 0) {
       throw invalid(
-        `the source has ${bytes.length} bytes; accepted for ${source} is a multiple of ${from_width}, the width of an element`,
+        `the source has ${bytes.length} bytes; accepted for ${source} is a multiple of ${width}`,
       );
     }
-    const length = bytes.length / from_width;
+    const length = bytes.length / width;
     const out = given === undefined ? newOutput(dtype, length) : checkOutput(given, dtype, length);
     const target = new Uint8Array(out.buffer, out.byteOffset, length * out.BYTES_PER_ELEMENT);
     if (overlap(bytes, target)) throw invalid("out overlaps the source; accepted is memory of its own");
 
-    const step = (BLOCK_BYTES / Math.max(from_width, out.BYTES_PER_ELEMENT)) * from_width;
+    const step = (BLOCK_BYTES / Math.max(width, out.BYTES_PER_ELEMENT)) * width;
     core.call(({ convert }) => {
       for (let start = 0, written = 0; start < bytes.length; start += step) {
         const block = convert.elements(source, order, dtype, bytes.subarray(start, start + step));
@@ -51,11 +51,13 @@ function read(from: unknown, named: unknown, byteOrder: unknown, names: Names): 
   const kind = typedArrayName(from);
   const buffer = kind === undefined && !ArrayBuffer.isView(from);
   if (buffer && Object.prototype.toString.call(from) !== "[object ArrayBuffer]") {
-    throw invalid(`the source is ${describe(from)}; accepted are typed arrays, and raw bytes as Uint8Array, ArrayBuffer or DataView`);
+    throw invalid(
+      `the source is ${describe(from)}; accepted are typed arrays, and raw bytes as Uint8Array, ArrayBuffer or DataView`,
+    );
   }
   const raw = kind === undefined || kind === "Uint8Array";
   if (kind === undefined && named === undefined) {
-    throw invalid(`the source is raw bytes; options.source must name their element type: ${names.sourceList}`);
+    throw invalid(`the source is raw bytes and options.source is undefined; accepted there are ${names.sourceList}`);
   }
   const natural = kind === undefined ? undefined : naturalSource(kind);
   const source = named === undefined ? natural! : names.source(named, "options.source");
@@ -67,7 +69,9 @@ function read(from: unknown, named: unknown, byteOrder: unknown, names: Names): 
   }
   const order = byteOrder === undefined ? "little" : oneOf(byteOrder, "options.byteOrder", ["little", "big"] as const);
   if (!raw && order === "big") {
-    throw invalid(`options.byteOrder is "big" for a ${kind}; accepted is "little": a typed array's elements are numbers already`);
+    throw invalid(
+      `options.byteOrder is "big" for a ${kind}; accepted is "little": a typed array's elements are numbers already`,
+    );
   }
   return { bytes: bytesOf(from as ArrayBuffer | ArrayBufferView, "the source"), source, order };
 }

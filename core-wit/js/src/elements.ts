@@ -54,7 +54,9 @@ export function bytesOf(value: ArrayBufferView | ArrayBuffer, what: string): Uin
     throw new DamacyError("INVAL", `${what} cannot be read: its buffer was detached or resized`, { cause });
   }
   if (Object.prototype.toString.call(bytes.buffer) === "[object SharedArrayBuffer]") {
-    throw invalid(`${what} lies in a SharedArrayBuffer, which others may change meanwhile; accepted is memory of its own: copy it`);
+    throw invalid(
+      `${what} lies in a SharedArrayBuffer, which others may change meanwhile; accepted is memory of its own: copy it`,
+    );
   }
   return bytes as Uint8Array<ArrayBuffer>;
 }

@@ -9,7 +9,11 @@ async function fetched(url: URL): Promise<ArrayBuffer> {
     if (!response.ok) throw new Error(`HTTP status ${response.status}`);
     return await response.arrayBuffer();
   } catch (cause) {
-    throw new DamacyError("INVAL", `cannot fetch ${url} (${String(cause)}); where it cannot be fetched, use load({ wasm })`, { cause });
+    throw new DamacyError(
+      "INVAL",
+      `cannot fetch ${url} (${String(cause)}); where it cannot be fetched, use load({ wasm })`,
+      { cause },
+    );
   }
 }
 

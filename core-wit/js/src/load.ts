@@ -40,8 +40,12 @@ async function compiled(wasm: unknown): Promise<WebAssembly.Module> {
     return await WebAssembly.compile(wasm as BufferSource);
   } catch (cause) {
     const given = wasm instanceof Error ? wasm.message : describe(wasm);
-    throw new DamacyError("INVAL", `options.wasm is ${given}; accepted are the bytes of component.core.wasm (${String(cause)})`, {
-      cause,
-    });
+    throw new DamacyError(
+      "INVAL",
+      `options.wasm is ${given}; accepted are the bytes of component.core.wasm (${String(cause)})`,
+      {
+        cause,
+      },
+    );
   }
 }

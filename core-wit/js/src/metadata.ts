@@ -13,7 +13,13 @@ export function makeParseMetadata(core: Core) {
   return (document: unknown, options: unknown): ArrayMetadata => {
     const { format: named, limits: given = {} } = fields(options, "options");
     const format = oneOf(named, "options.format", FORMATS);
-    const { maxBytes = 4 << 20, maxDepth = 64, maxValues = 1 << 18, maxRank = 32, maxCodecs = 64 } = fields(given, "options.limits");
+    const {
+      maxBytes = 4 << 20,
+      maxDepth = 64,
+      maxValues = 1 << 18,
+      maxRank = 32,
+      maxCodecs = 64,
+    } = fields(given, "options.limits");
     const limits = {
       maxBytes: u64(maxBytes, "options.limits.maxBytes"),
       maxDepth: u32(maxDepth, "options.limits.maxDepth"),
@@ -24,7 +30,10 @@ export function makeParseMetadata(core: Core) {
     const bytes = documentBytes(document);
     // The component refuses it too, but only after a copy into its memory, which never shrinks.
     if (BigInt(bytes.length) > limits.maxBytes) {
-      throw new DamacyError("BUDGET", `the document has ${bytes.length} bytes; accepted by maxBytes are ${limits.maxBytes}`);
+      throw new DamacyError(
+        "BUDGET",
+        `the document has ${bytes.length} bytes; accepted by maxBytes are ${limits.maxBytes}`,
+      );
     }
     return core.call(({ metadata }) => metadata.parse(format, bytes, limits)) as ArrayMetadata;
   };
@@ -36,7 +45,10 @@ export function makeObjectKey(core: Core, names: Names) {
     const checked = arrayInput(array, "array", names);
     const numbers = u64s(coords, "coords");
     if (numbers.length !== checked.shape.length) {
-      throw new DamacyError("RANK", `coords has ${numbers.length} numbers; accepted are ${checked.shape.length}, the array's axes`);
+      throw new DamacyError(
+        "RANK",
+        `coords has ${numbers.length} numbers; accepted are ${checked.shape.length}, the array's axes`,
+      );
     }
     return core.call(({ metadata }) => metadata.objectKey(checked as never, numbers));
   };
@@ -70,23 +82,35 @@ export function arrayInput(value: unknown, what: string, names: Names) {
 
 function documentBytes(document: unknown): Uint8Array {
   if (typeof document === "string") return new TextEncoder().encode(document);
-  if (typedArrayName(document) === "Uint8Array" || Object.prototype.toString.call(document) === "[object ArrayBuffer]") {
+  if (
+    typedArrayName(document) === "Uint8Array" ||
+    Object.prototype.toString.call(document) === "[object ArrayBuffer]"
+  ) {
     return bytesOf(document as Uint8Array | ArrayBuffer, "the document");
   }
   if (typeof document !== "object" || document === null || Array.isArray(document) || ArrayBuffer.isView(document)) {
-    throw invalid(`the document is ${describe(document)}; accepted are text, bytes (Uint8Array, ArrayBuffer) and objects`);
+    throw invalid(
+      `the document is ${describe(document)}; accepted are text, bytes (Uint8Array, ArrayBuffer) and objects`,
+    );
   }
   try {
     return new TextEncoder().encode(JSON.stringify(document, exactNumbers));
   } catch (cause) {
     if (cause instanceof DamacyError) throw cause;
-    throw new DamacyError("INVAL", `the document is an object that JSON cannot hold (${String(cause)}); give its text`, { cause });
+    throw new DamacyError(
+      "INVAL",
+      `the document is an object that JSON cannot hold (${String(cause)}); give its text`,
+      { cause },
+    );
   }
 }
 
 /** Refuses numbers that are not what the document said, or would not be written as they are. */
 function exactNumbers(key: string, value: unknown): unknown {
-  if (typeof value === "number" && (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))) {
+  if (
+    typeof value === "number" &&
+    (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+  ) {
     throw invalid(
       `the document's "${key}" is ${value}; an object holds integers up to 2^53 - 1 and finite numbers: JSON.parse rounds ` +
         "others, so give the document's text or bytes",

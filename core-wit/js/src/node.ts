@@ -4,6 +4,8 @@ import { load, type Damacy } from "./load.js";
 
 export * from "./load.js";
 
-const damacy: Damacy = await load({ wasm: await readFile(new URL("./component/component.core.wasm", import.meta.url)) });
+const damacy: Damacy = await load({
+  wasm: await readFile(new URL("./component/component.core.wasm", import.meta.url)),
+});
 
 export const { convert, parseMetadata, objectKey, plan, dtypes, sources, memoryBytes } = damacy;

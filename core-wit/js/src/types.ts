@@ -76,7 +76,7 @@ export interface Damacy {
    * @param options How to read the source, and `out`: where to write, an array of the answer's kind with at least as
    *   many elements, that does not overlap the source.
    * @returns `out`, or a new array.
-   * @throws {DamacyError} `INVAL` for bad arguments, `DTYPE` for a source type without a conversion; nothing is written.
+   * @throws {DamacyError} `INVAL` for bad arguments, `DTYPE` for a source without a conversion; nothing is written.
    */
   convert<D extends DtypeName, O extends OutputArrays[D]>(
     source: ElementArray | RawBytes,
@@ -104,7 +104,7 @@ export interface Damacy {
   /**
    * Plans a window of samples: which chunks to read, in which order, and where each goes.
    *
-   * @throws {DamacyError} `INVAL` for a bad spec or box, `RANK`, `DTYPE` or `BUDGET`, blaming the first sample at fault.
+   * @throws {DamacyError} `INVAL` for a bad spec or box, `RANK`, `DTYPE`, `BUDGET`; blames the first sample at fault.
    */
   plan(request: PlanRequest): Plan;
 
@@ -207,7 +207,7 @@ export interface PlanRequest {
   arrays: readonly ArrayInput[];
   /** The crops: index into `arrays`, and half-open bounds for each axis, in stored axis order. */
   samples: readonly { array: number; bounds: readonly (readonly [Integer, Integer])[] }[];
-  /** Chunks that the caller knows to be missing, by coordinates in the grid of the array's last level: they become fills. */
+  /** Chunks known to be missing, by coordinates in the grid of the array's last level: they become fills. */
   missing?: readonly { array: number; coords: Integers }[] | undefined;
   /** Encoded bytes / decoded bytes for each array; left out if unknown. */
   encodedRatios?: readonly number[] | Float64Array | undefined;
@@ -219,8 +219,8 @@ export interface PlanRequest {
  * A window's plan.
  *
  * Chunk `c` lies at `coords[c * rank ..][.. rank]` in the grid of its array's last level. Use `u` belongs to sample
- * `uses[u]` and copies the box of `useExtents[u * rank ..]` elements that starts at `useSources[u * rank ..]` inside the
- * chunk to `useTargets[u * rank ..]` inside the sample.
+ * `uses[u]` and copies the box of `useExtents[u * rank ..]` elements that starts at `useSources[u * rank ..]` inside
+ * the chunk to `useTargets[u * rank ..]` inside the sample.
  */
 export interface Plan {
   /** Axes of every box. */
