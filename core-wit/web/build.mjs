@@ -33,14 +33,23 @@ await cp(MODULE, "dist/folder/component.core.wasm");
 // A closing tag or a comment's start would end the script early, also inside a string.
 const inlined = script.replace(/<\/(?=script)/gi, "<\\/").replaceAll("<!--", "<\\!--");
 let single = swap(page, `<link rel="stylesheet" href="style.css">`, `<style>\n${style}</style>`);
-single = swap(single, "script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'", "script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; connect-src 'none'");
+single = swap(
+  single,
+  "script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'",
+  "script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; connect-src 'none'",
+);
 single = swap(
   single,
   `<script type="module" src="main.js"></script>`,
-  `<script type="text/plain" id="component-bytes">${module.toString("base64")}</script>\n<script type="module">\n${inlined}</script>`,
+  `<script type="text/plain" id="component-bytes">${module.toString("base64")}</script>\n` +
+    `<script type="module">\n${inlined}</script>`,
 );
 await writeFile("dist/damacy-explorer.html", single);
 
 const size = async (path) => `${Math.round((await stat(path)).size / 1024)} KiB`;
-console.log(`${process.cwd()}/dist/damacy-explorer.html (${await size("dist/damacy-explorer.html")}): open it from disk`);
-console.log(`${process.cwd()}/dist/folder: the same as a static folder, for a web server (script ${await size("dist/folder/main.js")})`);
+console.log(
+  `${process.cwd()}/dist/damacy-explorer.html (${await size("dist/damacy-explorer.html")}): open it from disk`,
+);
+console.log(
+  `${process.cwd()}/dist/folder: the same for a web server (its script: ${await size("dist/folder/main.js")})`,
+);

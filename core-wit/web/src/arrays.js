@@ -45,7 +45,16 @@ export function facts(array) {
   if (array.codecs.length) parts.push(array.codecs.join(" → "));
   if (array.byteOrder === "big") parts.push("big-endian");
   if (array.layout === "f") parts.push("first axis fastest");
-  parts.push(`fill ${array.fillValue.length ? `0x${[...array.fillValue].reverse().map((b) => b.toString(16).padStart(2, "0")).join("")}` : "unknown"}`);
+  parts.push(
+    `fill ${
+      array.fillValue.length
+        ? `0x${[...array.fillValue]
+            .reverse()
+            .map((b) => b.toString(16).padStart(2, "0"))
+            .join("")}`
+        : "unknown"
+    }`,
+  );
   return parts.join(" · ");
 }
 

@@ -17,7 +17,9 @@ export function candidates({ shape, levels, crop, width, least }) {
   return choices
     .reduce((shapes, axis) => shapes.flatMap((shape) => axis.map((extent) => [...shape, extent])), [[]])
     .filter((candidate) => String(candidate) !== String(chunk))
-    .filter((candidate) => chunkBytes(candidate, width) >= least || candidate.every((extent, axis) => extent >= shape[axis]));
+    .filter(
+      (candidate) => chunkBytes(candidate, width) >= least || candidate.every((extent, axis) => extent >= shape[axis]),
+    );
 }
 
 /** Most wanted first, so that a limit drops the least wanted. */

@@ -11,7 +11,10 @@ export function wireDocument(component, fill) {
   const input = byId("file");
   const read = async (file) => {
     if (file.size > LARGEST_DOCUMENT) {
-      return say(file.name, `has ${bytes(file.size)}; a zarr.json or .zarray of up to ${bytes(LARGEST_DOCUMENT)} is accepted`);
+      return say(
+        file.name,
+        `has ${bytes(file.size)}; a zarr.json or .zarray of up to ${bytes(LARGEST_DOCUMENT)} is accepted`,
+      );
     }
     take(new Uint8Array(await file.arrayBuffer()), file.name);
   };
@@ -66,7 +69,10 @@ function fromDocument(component, document, name, fill) {
     type: array.source,
     shape: formatExtents(shape),
     chunk: formatExtents(chunk),
-    shard: array.levels.slice(0, -1).map((level) => formatExtents([...level])).join(" / "),
+    shard: array.levels
+      .slice(0, -1)
+      .map((level) => formatExtents([...level]))
+      .join(" / "),
     crop: formatExtents(crop),
     start: formatExtents(shape.map(() => 0n)),
     axes: "",

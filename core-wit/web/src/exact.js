@@ -12,7 +12,10 @@ export const FLOATS = {
 
 /** Integer types: bits and whether they have a sign. */
 export const INTS = Object.fromEntries(
-  [8, 16, 32, 64].flatMap((bits) => [[`u${bits}`, { bits, signed: false }], [`i${bits}`, { bits, signed: true }]]),
+  [8, 16, 32, 64].flatMap((bits) => [
+    [`u${bits}`, { bits, signed: false }],
+    [`i${bits}`, { bits, signed: true }],
+  ]),
 );
 
 /** Bits an element. */

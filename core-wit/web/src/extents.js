@@ -1,8 +1,11 @@
 // "256, 512, 512" -> [256n, 512n, 512n] and back; sizes and counts in words.
 
-/** Extents from text: numbers between commas, spaces, x or ×, in any brackets. Empty text is rank 0. Throws a sentence. */
+/** Extents from text: numbers between commas, spaces, x or ×, in any brackets; none is rank 0. Throws a sentence. */
 export function parseExtents(text, what) {
-  const parts = text.trim().split(/[\s,;x×()[\]]+/i).filter(Boolean);
+  const parts = text
+    .trim()
+    .split(/[\s,;x×()[\]]+/i)
+    .filter(Boolean);
   return parts.map((part) => {
     const digits = part.replaceAll("_", "");
     if (!/^\d{1,20}$/.test(digits)) {
@@ -37,7 +40,8 @@ export function bytes(number) {
     unit += 1;
   }
   const text = value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
-  return `${text.replace(/\.0+$/, "").replace(/(\.\d*[1-9])0+$/, "$1")} ${["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][unit]}`;
+  const short = text.replace(/\.0+$/, "").replace(/(\.\d*[1-9])0+$/, "$1");
+  return `${short} ${["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][unit]}`;
 }
 
 /** A waste factor. */

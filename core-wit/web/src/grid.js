@@ -47,17 +47,25 @@ function sizeOf(fields, [vertical, horizontal], width) {
 function lines(x, y, step, name) {
   if (!step) return "";
   const path = [];
-  for (const [axis, horizontal] of [[x, false], [y, true]]) {
+  for (const [axis, horizontal] of [
+    [x, false],
+    [y, true],
+  ]) {
     if (step(axis) * axis.scale < CLOSEST) continue;
     for (let at = step(axis); at < axis.extent; at += step(axis)) {
       const p = (at * axis.scale).toFixed(1);
-      path.push(horizontal ? `M0 ${p}H${(x.extent * x.scale).toFixed(1)}` : `M${p} 0V${(y.extent * y.scale).toFixed(1)}`);
+      path.push(
+        horizontal ? `M0 ${p}H${(x.extent * x.scale).toFixed(1)}` : `M${p} 0V${(y.extent * y.scale).toFixed(1)}`,
+      );
     }
   }
   return s("path", { class: name, d: path.join("") });
 }
 
-/** { svg, description, fine, undrawn }: whether lines were left out, and crops not drawn. `axes` are [vertical, horizontal]; undefined where the array has fewer. */
+/**
+ * A plan, drawn: { svg, description, fine, undrawn }, with whether lines were left out and how many crops were.
+ * `axes` are [vertical, horizontal]; undefined where the array has fewer.
+ */
 export function drawGrid(fields, plan, axes, width) {
   const [w, height] = sizeOf(fields, axes, width - 2 * MARGIN);
   const x = axisOf(fields, axes[1], w);
@@ -74,7 +82,9 @@ export function drawGrid(fields, plan, axes, width) {
     const top = y.at(row * y.chunk);
     const right = x.at((column + 1) * x.chunk);
     const bottom = y.at((row + 1) * y.chunk);
-    cells[Math.ceil((4 * number) / most) - 1].push(`M${left.toFixed(1)} ${top.toFixed(1)}H${right.toFixed(1)}V${bottom.toFixed(1)}H${left.toFixed(1)}Z`);
+    cells[Math.ceil((4 * number) / most) - 1].push(
+      `M${left.toFixed(1)} ${top.toFixed(1)}H${right.toFixed(1)}V${bottom.toFixed(1)}H${left.toFixed(1)}Z`,
+    );
     if (plan.rank > 2 && cellWidth >= 24 && cellHeight >= 18) {
       labels.push(s("text", { class: "cell", x: (left + 5).toFixed(1), y: (bottom - 5).toFixed(1) }, String(number)));
     }
@@ -121,16 +131,28 @@ function cropOf(bounds, index, [vertical, horizontal], x, y, total) {
     {},
     rect,
     s("rect", { class: "tag", x: tagX.toFixed(1), y: tagY.toFixed(1), width: wide, height: 15 }),
-    s("text", { class: "tag-text", x: (tagX + wide / 2).toFixed(1), y: (tagY + 11.5).toFixed(1), "text-anchor": "middle" }, String(index + 1)),
+    s(
+      "text",
+      { class: "tag-text", x: (tagX + wide / 2).toFixed(1), y: (tagY + 11.5).toFixed(1), "text-anchor": "middle" },
+      String(index + 1),
+    ),
   );
 }
 
 function describe(fields, plan, [vertical, horizontal], found) {
   const chunk = fields.levels.at(-1);
   const grid = (axis) => (axis === undefined ? 1n : (fields.shape[axis] + chunk[axis] - 1n) / chunk[axis]);
-  const across = vertical === undefined ? counted(grid(horizontal), "chunk") : `${count(grid(vertical))} × ${count(grid(horizontal))} chunks`;
+  const across =
+    vertical === undefined
+      ? counted(grid(horizontal), "chunk")
+      : `${count(grid(vertical))} × ${count(grid(horizontal))} chunks`;
   const names = [vertical, horizontal].filter((axis) => axis !== undefined);
-  const along = names.length ? `along ${names.length === 1 ? "axis" : "axes"} ${names.join(" and ")}` : "of an array without axes";
-  const columns = plan.rank > 2 ? `; ${counted(plan.chunks.length, "chunk")} in ${counted(found.size, "column")} touched` : `; ${counted(plan.chunks.length, "chunk")} touched`;
+  const along = names.length
+    ? `along ${names.length === 1 ? "axis" : "axes"} ${names.join(" and ")}`
+    : "of an array without axes";
+  const columns =
+    plan.rank > 2
+      ? `; ${counted(plan.chunks.length, "chunk")} in ${counted(found.size, "column")} touched`
+      : `; ${counted(plan.chunks.length, "chunk")} touched`;
   return `${across} ${along}${columns} by ${counted(fields.samples.length, "crop")}.`;
 }

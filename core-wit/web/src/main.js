@@ -5,7 +5,7 @@ import { wireDocument } from "./document-view.js";
 import { announcer, byId, h } from "./dom.js";
 import { bytes } from "./extents.js";
 import { outdated, redraw, showPlan } from "./plan-view.js";
-import { DEFAULTS, EXAMPLES, fromHash, toHash } from "./state.js";
+import { DEFAULTS, EXAMPLES, LONGEST_SHARED, fromHash, toHash } from "./state.js";
 import { showValues } from "./values-view.js";
 
 /** Fields of the values panel; the others belong to the plan. */
@@ -21,7 +21,11 @@ const sayValues = announcer(byId("values-live"));
 const sayPlan = announcer(byId("plan-live"), 700);
 
 function options(id, types) {
-  byId(id).replaceChildren(...types.map(({ source, dtype, fullName }) => h("option", { value: source ?? dtype }, `${source ?? dtype}  ${fullName}`)));
+  byId(id).replaceChildren(
+    ...types.map(({ source, dtype, fullName }) =>
+      h("option", { value: source ?? dtype }, `${source ?? dtype}  ${fullName}`),
+    ),
+  );
 }
 
 /** State -> form. A value that a field cannot take becomes its default. */
@@ -108,7 +112,12 @@ function wire() {
   }
   byId("examples").replaceChildren(
     ...EXAMPLES.map(({ label, source, output, values }) =>
-      h("button", { type: "button", class: "chip-button", onclick: () => set({ source, output, values }) }, h("span", { class: "pair" }, `${source} → ${output}`), ` ${label}`),
+      h(
+        "button",
+        { type: "button", class: "chip-button", onclick: () => set({ source, output, values }) },
+        h("span", { class: "pair" }, `${source} → ${output}`),
+        ` ${label}`,
+      ),
     ),
   );
   byId("reset").addEventListener("click", () => {
@@ -126,9 +135,10 @@ async function copyLink() {
   const hash = toHash(state);
   const link = location.href.replace(/#.*/, "") + (hash ? `#${hash}` : "");
   const said = byId("copied");
+  const left = Object.keys(state).filter((key) => state[key].length > LONGEST_SHARED);
   try {
     await navigator.clipboard.writeText(link);
-    said.textContent = "Link copied";
+    said.textContent = left.length ? `Link copied, without the ${left.join(" and ")}: too long` : "Link copied";
   } catch {
     said.textContent = "Copy it from the address bar";
   }

@@ -3,7 +3,20 @@
 // The output comes from the component; here it is only compared with the source. A result that follows none of the
 // rules is said to be unexpected, so the page checks the component on every value that it shows.
 
-import { FLOATS, INTS, bitsOf, compare, decimal, magnitude, minus, nearestTo, range, truncated, valueOf, whole } from "./exact.js";
+import {
+  FLOATS,
+  INTS,
+  bitsOf,
+  compare,
+  decimal,
+  magnitude,
+  minus,
+  nearestTo,
+  range,
+  truncated,
+  valueOf,
+  whole,
+} from "./exact.js";
 
 /** Kinds of change: the word beside the value and a sign, so that no mark is colour alone. Worst first. */
 export const KINDS = {
@@ -45,7 +58,10 @@ function toInteger(from, to, output) {
   const wanted = truncated(from);
   if (wanted < low || wanted > high) {
     if (to.num !== limit) return unexpected;
-    return { kind: "clamped", text: `${digits(minus(from, whole(limit)))} ${from.negative ? "below" : "above"} the ${name}` };
+    return {
+      kind: "clamped",
+      text: `${digits(minus(from, whole(limit)))} ${from.negative ? "below" : "above"} the ${name}`,
+    };
   }
   if (to.num !== wanted) return unexpected;
   const rest = minus(from, whole(wanted));
@@ -103,7 +119,13 @@ function nanText(source, bits, output) {
   return `NaN, sign and ${lost ? "upper payload" : "payload"} kept${quiet ? "" : "; quiet bit set"}`;
 }
 
-/** An element for reading: the shortest decimal that names it and no other. */
+/** Digits of whole numbers, and of others, that are written out in full. */
+const IN_FULL = { whole: 20, other: 14 };
+
+/**
+ * An element for reading: its exact digits where they are few, else the shortest decimal that names it and no other f32
+ * (f16 and bf16 values are f32 values too, and equal values should look equal).
+ */
 export function show(type, bits) {
   const value = valueOf(type, bits);
   const sign = value.negative ? "-" : "";
@@ -111,29 +133,14 @@ export function show(type, bits) {
   if (value.kind === "inf") return `${sign}inf`;
   if (INTS[type]) return value.num.toString();
   if (value.num === 0n) return `${sign}0`;
+  const exact = decimal(value);
+  if (exact.length <= (exact.includes(".") ? IN_FULL.other : IN_FULL.whole)) return exact;
   const number = Number(value.num) * 2 ** value.exp; // exact: both factors and the product fit a double
   for (let places = 1; places < 10; places += 1) {
     const short = number.toPrecision(places);
-    if (roundTrips(type, Number(short), bits)) return String(Number(short));
+    if (Math.fround(Number(short)) === number) return String(Number(short));
   }
   return String(number);
-}
-
-/** Whether a double is nearest to this element. Every double is a dyadic number, so this is exact. */
-function roundTrips(type, double, bits) {
-  const exact = doubleValue(double);
-  return exact !== undefined && nearestTo(type, exact) === bits;
-}
-
-function doubleValue(double) {
-  if (!Number.isFinite(double)) return undefined;
-  let exp = 0;
-  let scaled = Math.abs(double);
-  while (!Number.isInteger(scaled)) {
-    scaled *= 2;
-    exp -= 1;
-  }
-  return { kind: "finite", negative: double < 0, num: BigInt(double < 0 ? -scaled : scaled), exp };
 }
 
 /** An element's bits for reading: 0x and all its hex digits. */

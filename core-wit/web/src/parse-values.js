@@ -4,6 +4,7 @@
 // Separators: white space, commas, semicolons, brackets. NumPy's and torch's printed arrays are read too.
 
 import { FLOATS, INTS, bitsOf, compare, nearest, range, valueOf } from "./exact.js";
+import { count } from "./extents.js";
 
 /** What one paste may hold; the page says what it left out. */
 export const LIMITS = { characters: 1_000_000, values: 50_000 };
@@ -50,7 +51,8 @@ function fromDecimal([, sign, mantissa, exponent], type) {
   const digits = BigInt(left + right);
   let power = Number(exponent ?? 0) - right.length;
   const leading = (left + right).replace(/^0+/, "").length + power; // the number is below 10^leading
-  if (leading > LARGEST_POWER || leading < -LARGEST_POWER || digits === 0n) power = digits === 0n ? 0 : Math.sign(power) * LARGEST_POWER;
+  if (leading > LARGEST_POWER || leading < -LARGEST_POWER || digits === 0n)
+    power = digits === 0n ? 0 : Math.sign(power) * LARGEST_POWER;
   const negative = sign === "-";
   const signed = negative ? -digits : digits;
   const num = power >= 0 ? signed * 10n ** BigInt(power) : signed;
@@ -75,12 +77,12 @@ function fromDecimal([, sign, mantissa, exponent], type) {
 export function parseValues(text, type) {
   const left = [];
   if (text.length > LIMITS.characters) {
-    left.push(`only the first ${LIMITS.characters.toLocaleString("en")} of ${text.length.toLocaleString("en")} characters were read`);
+    left.push(`only the first ${count(LIMITS.characters)} of ${count(text.length)} characters were read`);
     text = text.slice(0, LIMITS.characters).replace(/[^\s,;]*$/, "");
   }
   const tokens = text.split(/[\s,;()[\]{}"']+/).filter((token) => token && !SKIPPED.test(token));
   if (tokens.length > LIMITS.values) {
-    left.push(`only the first ${LIMITS.values.toLocaleString("en")} of ${tokens.length.toLocaleString("en")} values are converted`);
+    left.push(`only the first ${count(LIMITS.values)} of ${count(tokens.length)} values are converted`);
     tokens.length = LIMITS.values;
   }
   const values = [];
@@ -89,7 +91,8 @@ export function parseValues(text, type) {
   for (const [at, token] of tokens.entries()) {
     const got = parseValue(token, type);
     if (!got.problem) values.push({ token, ...got });
-    else if (++badCount <= 3) bad.push({ index: at + 1, token: token.length > 24 ? `${token.slice(0, 24)}…` : token, problem: got.problem });
+    else if (++badCount <= 3)
+      bad.push({ index: at + 1, token: token.length > 24 ? `${token.slice(0, 24)}…` : token, problem: got.problem });
   }
   return { values, bad, badCount, left: left.join("; ") };
 }

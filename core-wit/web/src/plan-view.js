@@ -48,7 +48,8 @@ export function showPlan(state, component, adopt) {
   propose(component, fields, planned, adopt);
   const { totals } = planned;
   const read = totals.readWaste === undefined ? "read waste unknown" : `read waste ${factor(totals.readWaste)}`;
-  return `Decode waste ${factor(totals.decodeWaste)}, ${read}, ${counted(planned.chunks.length, "chunk")} touched, ${bytes(totals.batchBytes)} a batch.`;
+  const touched = `${counted(planned.chunks.length, "chunk")} touched`;
+  return `Decode waste ${factor(totals.decodeWaste)}, ${read}, ${touched}, ${bytes(totals.batchBytes)} a batch.`;
 }
 
 function setError(field, message) {
@@ -62,12 +63,22 @@ function figure(id, value, detail) {
 }
 
 function showFigures(fields, { totals, chunks, uses }) {
-  const crops = counted(fields.samples.length, "crop");
-  figure("decode-waste", factor(totals.decodeWaste), `${bytes(totals.decodedBytes)} decoded for the ${bytes(totals.neededBytes)} that ${crops} need${fields.samples.length === 1 ? "s" : ""}`);
+  const crops = fields.samples.length === 1 ? "1 crop needs" : `${fields.samples.length} crops need`;
+  figure(
+    "decode-waste",
+    factor(totals.decodeWaste),
+    `${bytes(totals.decodedBytes)} decoded for the ${bytes(totals.neededBytes)} that ${crops}`,
+  );
   byId("read-waste").classList.toggle("word", totals.readWaste === undefined);
-  if (totals.readWaste === undefined) figure("read-waste", "unknown", "it needs the encoded size, as a ratio to the decoded size: 0.4, 40%");
-  else figure("read-waste", factor(totals.readWaste), `${bytes(totals.readBytes)} read for ${bytes(totals.neededBytes)}`);
-  figure("chunks-touched", count(chunks.length), `${bytes(totals.largestChunkBytes)} each decoded, used ${counted(uses.length, "time")}`);
+  if (totals.readWaste === undefined)
+    figure("read-waste", "unknown", "it needs the encoded size, as a ratio to the decoded size: 0.4, 40%");
+  else
+    figure("read-waste", factor(totals.readWaste), `${bytes(totals.readBytes)} read for ${bytes(totals.neededBytes)}`);
+  figure(
+    "chunks-touched",
+    count(chunks.length),
+    `${bytes(totals.largestChunkBytes)} each decoded, used ${counted(uses.length, "time")}`,
+  );
   figure("batch-size", bytes(totals.batchBytes), `${fields.batch} × ${times(fields.crop)} in ${fields.output}`);
 }
 
@@ -78,7 +89,8 @@ function chooseAxes(state, fields) {
   for (const [place, id] of ["axis-down", "axis-across"].entries()) {
     const options = fields.shape.map((extent, axis) => h("option", { value: axis }, `axis ${axis} (${extent})`));
     const select = byId(id);
-    if (select.options.length !== rank || [...select.options].some((one, axis) => one.text !== options[axis].text)) select.replaceChildren(...options);
+    if (select.options.length !== rank || [...select.options].some((one, axis) => one.text !== options[axis].text))
+      select.replaceChildren(...options);
     select.value = String(chosen[place] ?? "");
   }
 }
@@ -86,7 +98,13 @@ function chooseAxes(state, fields) {
 /** The axes drawn: those asked for, else the last two. */
 function axesOf(state, rank) {
   const asked = state.axes.split(",").map(Number);
-  if (rank > 2 && asked.length === 2 && asked[0] !== asked[1] && asked.every((axis) => Number.isInteger(axis) && axis >= 0 && axis < rank)) return asked;
+  if (
+    rank > 2 &&
+    asked.length === 2 &&
+    asked[0] !== asked[1] &&
+    asked.every((axis) => Number.isInteger(axis) && axis >= 0 && axis < rank)
+  )
+    return asked;
   return rank > 1 ? [rank - 2, rank - 1] : [undefined, rank === 1 ? 0 : undefined];
 }
 
@@ -148,12 +166,21 @@ function showProposal({ tried, refused, found }, fields, planned, adopt) {
   const better = found.filter((one) => one.totals.decodeWaste < now.decodeWaste);
   const words = byId("better-words");
   const inShard = fields.levels.length > 1 ? " that divide the shard" : "";
-  const asked = `${counted(tried, "other shape")}${inShard}, none under ${bytes(fields.least)} decoded, planned with the same crops${refused ? `; ${refused} need more chunks than this page plans` : ""}.`;
+  const beyond = refused ? `; ${refused} need more chunks than this page plans` : "";
+  const size = `none under ${bytes(fields.least)} decoded`;
+  const asked = `${counted(tried, "other shape")}${inShard}, ${size}, planned with the same crops${beyond}.`;
   if (better.length) {
     const [best] = better;
-    words.replaceChildren(h("b", {}, times(best.chunk)), ` would decode ${bytes(best.totals.decodedBytes)} instead of ${bytes(now.decodedBytes)}: ${factor(best.totals.decodeWaste)} instead of ${factor(now.decodeWaste)}, in ${count(best.chunks)} chunks of ${bytes(best.totals.largestChunkBytes)}.`);
+    words.replaceChildren(
+      h("b", {}, times(best.chunk)),
+      ` would decode ${bytes(best.totals.decodedBytes)} instead of ${bytes(now.decodedBytes)}: `,
+      `${factor(best.totals.decodeWaste)} instead of ${factor(now.decodeWaste)}, `,
+      `in ${counted(best.chunks, "chunk")} of ${bytes(best.totals.largestChunkBytes)}.`,
+    );
   } else {
-    words.replaceChildren(tried ? "No other shape asked about wastes less." : "No other shape is large enough to ask about.");
+    words.replaceChildren(
+      tried ? "No other shape asked about wastes less." : "No other shape is large enough to ask about.",
+    );
   }
   byId("better-asked").textContent = asked;
   const current = { chunk, totals: now, chunks: planned.chunks.length, current: true };
@@ -163,7 +190,16 @@ function showProposal({ tried, refused, found }, fields, planned, adopt) {
 function proposalRow({ chunk, totals, chunks, current }, adopt) {
   const action = current
     ? h("span", { class: "muted" }, "now")
-    : h("button", { type: "button", class: "small", onclick: () => adopt(formatExtents(chunk)), "aria-label": `Try chunk shape ${times(chunk)}` }, "Try");
+    : h(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          onclick: () => adopt(formatExtents(chunk)),
+          "aria-label": `Try chunk shape ${times(chunk)}`,
+        },
+        "Try",
+      );
   return h(
     "tr",
     { class: current ? "chosen" : undefined },

@@ -8,7 +8,7 @@ import { randomCrops } from "./random.js";
 
 /** Limits of one plan on this page: what a phone answers at once. */
 export const LIMITS = { memoryBytes: 64 << 20, maxChunks: 1 << 17 };
-/** Chunk uses of one plan with another chunk shape: there are up to 256 of them, and they should take a second or two. */
+/** Chunk uses of a plan with another chunk shape: all of up to 256 such plans should take a second or two. */
 const ALTERNATIVE_CHUNKS = 1 << 15;
 /** Samples of one window. */
 export const MOST_SAMPLES = 4096;
@@ -33,13 +33,19 @@ function attempt(field, action) {
 function wholeNumber(state, field, what, low, high) {
   const text = state[field].trim().replaceAll("_", "");
   if (/^\d{1,9}$/.test(text) && Number(text) >= low && Number(text) <= high) return Number(text);
-  throw new FieldError(field, `${what}: “${state[field].slice(0, 24)}” given; a whole number from ${low} to ${high} is accepted`);
+  throw new FieldError(
+    field,
+    `${what}: “${state[field].slice(0, 24)}” given; a whole number from ${low} to ${high} is accepted`,
+  );
 }
 
 function extentsOf(state, field, what, rank) {
   const extents = attempt(field, () => parseExtents(state[field], what));
   if (rank !== undefined && extents.length !== rank) {
-    throw new FieldError(field, `${what} has ${extents.length} axes, the array has ${rank}: give one number for each axis`);
+    throw new FieldError(
+      field,
+      `${what} has ${extents.length} axes, the array has ${rank}: give one number for each axis`,
+    );
   }
   return extents;
 }
@@ -60,9 +66,15 @@ export function readFields(state, component) {
   const batch = wholeNumber(state, "batch", "Samples a batch", 1, MOST_SAMPLES);
   const window = wholeNumber(state, "window", "Look-ahead window", 1, MOST_SAMPLES);
   if (batch * window > MOST_SAMPLES) {
-    throw new FieldError("window", `${window} batches of ${batch} are ${batch * window} samples; this page plans at most ${MOST_SAMPLES}`);
+    throw new FieldError(
+      "window",
+      `${window} batches of ${batch} are ${batch * window} samples; this page plans at most ${MOST_SAMPLES}`,
+    );
   }
-  const samples = state.mode === "random" ? randomCrops(shape, crop, batch * window, state.seed.trim()) : [givenCrop(state, shape, crop)];
+  const samples =
+    state.mode === "random"
+      ? randomCrops(shape, crop, batch * window, state.seed.trim())
+      : [givenCrop(state, shape, crop)];
   // Nothing under the size asked for, but an array whose chunks are smaller already may keep to its size.
   const now = chunkBytes(chunk, component.widths[array.source]);
   const asked = BigInt(wholeNumber(state, "least", "Smallest chunk", 1, 999_999_999));
@@ -92,7 +104,10 @@ function givenCrop(state, shape, crop) {
   const start = extentsOf(state, "start", "Crop start", shape.length);
   return start.map((at, axis) => {
     if (at + crop[axis] > shape[axis]) {
-      throw new FieldError("start", `Crop start: ${at} on axis ${axis} given; 0 to ${shape[axis] - crop[axis]} keeps ${crop[axis]} inside ${shape[axis]}`);
+      throw new FieldError(
+        "start",
+        `Crop start: ${at} on axis ${axis} given; 0 to ${shape[axis] - crop[axis]} keeps the crop inside ${shape[axis]}`,
+      );
     }
     return [at, at + crop[axis]];
   });
@@ -103,11 +118,18 @@ function ratioOf(state) {
   if (!text) return undefined;
   const ratio = Number(text) / (state.ratio.includes("%") ? 100 : 1);
   if (ratio >= 0 && ratio <= 100) return ratio;
-  throw new FieldError("ratio", `Encoded size: “${state.ratio.slice(0, 24)}” given; a ratio such as 0.4 or 40% is accepted, or nothing if unknown`);
+  throw new FieldError(
+    "ratio",
+    `Encoded size: “${state.ratio.slice(0, 24)}” given; a ratio such as 0.4 or 40% is accepted, or nothing`,
+  );
 }
 
 /** One plan by the component. */
-export function plan(component, fields, { array = fields.array, samples = fields.samples, output = fields.output, maxChunks = LIMITS.maxChunks } = {}) {
+export function plan(
+  component,
+  fields,
+  { array = fields.array, samples = fields.samples, output = fields.output, maxChunks = LIMITS.maxChunks } = {},
+) {
   return component.plan({
     spec: { samples: fields.batch, shape: fields.crop, dtype: output },
     arrays: [array],
@@ -119,7 +141,10 @@ export function plan(component, fields, { array = fields.array, samples = fields
 
 /** Bytes of one batch in each output type: [{ dtype, bytes }], as planned by the component. */
 export function batchBytes(component, fields) {
-  return component.outputs.map((output) => ({ ...output, bytes: plan(component, fields, { samples: [], output: output.dtype }).totals.batchBytes }));
+  return component.outputs.map((output) => ({
+    ...output,
+    bytes: plan(component, fields, { samples: [], output: output.dtype }).totals.batchBytes,
+  }));
 }
 
 /**
@@ -144,7 +169,9 @@ export function* alternatives(component, fields) {
     yield;
   }
   const size = (one) => one.totals.largestChunkBytes;
-  found.sort((a, b) => a.totals.decodeWaste - b.totals.decodeWaste || (size(a) < size(b) ? 1 : size(a) > size(b) ? -1 : 0));
+  found.sort(
+    (a, b) => a.totals.decodeWaste - b.totals.decodeWaste || (size(a) < size(b) ? 1 : size(a) > size(b) ? -1 : 0),
+  );
   return { tried: wanted.length, refused, found };
 }
 

@@ -28,7 +28,7 @@ function seedNumber(seed) {
   return state;
 }
 
-/** `count` crops of `crop` inside `shape`: a list of [start, stop) for each axis. A crop that does not fit starts at 0. */
+/** `count` crops inside `shape`: a list of [start, stop) for each axis. A crop that does not fit starts at 0. */
 export function randomCrops(shape, crop, count, seed) {
   const below = generator(seed);
   return Array.from({ length: count }, () =>

@@ -13,9 +13,14 @@ export const EXAMPLES = [
     label: "ties, overflow",
     source: "f32",
     output: "bf16",
-    values: "1.00390625, 1.01171875, 3.14159274, 3.4e38, -0.0, 0x7f800001, 16777217",
+    values: "1.00390625, 1.01171875, 3.1415927, 3.4e38, -0.0, 0x7f800001, 16777217",
   },
-  { label: "rounding twice", source: "u64", output: "bf16", values: "256, 257, 9007199254740993, 9259400833873739777, 18446744073709551615" },
+  {
+    label: "rounding twice",
+    source: "u64",
+    output: "bf16",
+    values: "256, 257, 9007199254740993, 9259400833873739777, 18446744073709551615",
+  },
   { label: "half floats", source: "f16", output: "f32", values: "65504, 6e-8, 0x7e00, 0x7c01, 0xfc00, 0.1" },
 ];
 

@@ -35,42 +35,70 @@ export function showValues(state, component) {
   byId("results-table").hidden = rows.length === 0;
   const more = byId("results-more");
   more.hidden = wanted <= rows.length;
-  more.textContent = `The first ${count(rows.length)} of ${count(wanted)} rows are shown; the counts above are of all values.`;
+  more.textContent = `The first ${count(rows.length)} of ${count(wanted)} rows; the counts above are of all values.`;
   byId("results-empty").hidden = rows.length > 0;
-  byId("results-empty").textContent = parsed.values.length ? "Every value is kept exactly." : "Type or paste values to convert.";
+  byId("results-empty").textContent = parsed.values.length
+    ? "Every value is kept exactly."
+    : "Type or paste values to convert.";
   byId("head-source").textContent = source;
   byId("head-output").textContent = output;
-  byId("bytes-moved").textContent = `${counted(input.length / from, "value")}: ${counted(input.length, "byte")} in, ${counted(result.length, "byte")} out.`;
+  byId("bytes-moved").textContent =
+    `${counted(input.length / from, "value")}: ${count(input.length)} bytes in, ${count(result.length)} bytes out.`;
   return summaryText(parsed, counts, source, output);
 }
 
 function rowOf({ index, token, inexact, bits, outputBits, kind, text }, source, output) {
   const { word, sign } = KINDS[kind];
   const asTyped = Number(token.replaceAll("_", "").replace("−", "-")) === Number(show(source, bits));
-  const typed = inexact && !asTyped ? h("small", { class: "typed" }, `typed ${token.length > 26 ? `${token.slice(0, 26)}…` : token}`) : "";
+  const typed =
+    inexact && !asTyped
+      ? h("small", { class: "typed" }, `typed ${token.length > 26 ? `${token.slice(0, 26)}…` : token}`)
+      : "";
   return h(
     "tr",
     { class: `is-${kind}` },
     h("td", { class: "index" }, String(index + 1)),
-    h("td", { class: "element" }, h("span", { class: "number" }, show(source, bits)), h("small", {}, hex(source, bits)), typed),
-    h("td", { class: "element out" }, h("span", { class: "number" }, show(output, outputBits)), h("small", {}, hex(output, outputBits))),
-    h("td", { class: "what" }, h("span", { class: "mark" }, h("span", { "aria-hidden": "true" }, sign), ` ${word}`), text && h("span", { class: "detail" }, text)),
+    h(
+      "td",
+      { class: "element" },
+      h("span", { class: "number" }, show(source, bits)),
+      h("small", {}, hex(source, bits)),
+      typed,
+    ),
+    h(
+      "td",
+      { class: "element out" },
+      h("span", { class: "number" }, show(output, outputBits)),
+      h("small", {}, hex(output, outputBits)),
+    ),
+    h(
+      "td",
+      { class: "what" },
+      h("span", { class: "mark" }, h("span", { "aria-hidden": "true" }, sign), ` ${word}`),
+      text && h("span", { class: "detail" }, text),
+    ),
   );
 }
 
 function showMessages({ values, bad, badCount, left }, source) {
   const field = byId("values");
   field.setAttribute("aria-invalid", badCount > 0 ? "true" : "false");
-  const lines = bad.map(({ index, token, problem }) => h("li", {}, `Value ${count(index)}, “${token}”, ${problem}.`));
+  const said = ({ index, token, problem }) => h("li", {}, `Value ${count(index)}, “${token}”, ${problem}.`);
+  const lines = bad.map(said);
   if (badCount > bad.length) lines.push(h("li", {}, `${count(badCount - bad.length)} more could not be read.`));
   if (badCount) lines.push(h("li", {}, `${accepted(source)}.`));
   byId("values-error").replaceChildren(...lines);
+  const verb = (number) => (number === 1 ? "is" : "are");
   const notes = [];
   const nearest = values.filter(({ inexact }) => inexact === "nearest").length;
   const infinite = values.filter(({ inexact }) => inexact === "inf").length;
-  if (nearest) notes.push(`${nearest} of the numbers typed ${nearest === 1 ? "is" : "are"} not exactly ${source}: the nearest ${source} is the source`);
-  if (infinite) notes.push(`${infinite} ${infinite === 1 ? "is" : "are"} past the largest ${source} and ${infinite === 1 ? "was" : "were"} read as infinity`);
-  if (left) notes.push(`${left} (this page's limits: ${count(LIMITS.values)} values, ${count(LIMITS.characters)} characters)`);
+  if (nearest)
+    notes.push(
+      `${count(nearest)} of the numbers typed ${verb(nearest)} not exactly ${source}: the nearest ${source} is the source`,
+    );
+  if (infinite) notes.push(`${count(infinite)} ${verb(infinite)} past the largest ${source}: read as infinity`);
+  if (left)
+    notes.push(`${left} (this page's limits: ${count(LIMITS.values)} values, ${count(LIMITS.characters)} characters)`);
   byId("values-note").textContent = notes.length ? `${notes.join("; ")}.` : "";
 }
 
@@ -78,7 +106,13 @@ const present = (counts) => Object.entries(counts).filter(([, number]) => number
 
 function showSummary(total, counts) {
   const chips = present(counts).map(([kind, number]) =>
-    h("li", { class: `chip is-${kind}` }, h("span", { class: "sign", "aria-hidden": "true" }, KINDS[kind].sign), h("b", {}, count(number)), ` ${KINDS[kind].word}`),
+    h(
+      "li",
+      { class: `chip is-${kind}` },
+      h("span", { class: "sign", "aria-hidden": "true" }, KINDS[kind].sign),
+      h("b", {}, count(number)),
+      ` ${KINDS[kind].word}`,
+    ),
   );
   byId("summary").replaceChildren(...chips);
   byId("summary").hidden = total === 0;
@@ -87,5 +121,6 @@ function showSummary(total, counts) {
 function summaryText({ values, badCount }, counts, source, output) {
   const parts = present(counts).map(([kind, number]) => `${number} ${KINDS[kind].word}`);
   const unread = badCount ? ` ${badCount} could not be read.` : "";
-  return `${source} to ${output}, ${counted(values.length, "value")}: ${parts.join(", ") || "nothing to convert"}.${unread}`;
+  const what = parts.join(", ") || "nothing to convert";
+  return `${source} to ${output}, ${counted(values.length, "value")}: ${what}.${unread}`;
 }

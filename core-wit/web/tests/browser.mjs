@@ -14,8 +14,13 @@ export const ROOT = at("../../../");
 const FOLDER = at("../dist/folder/");
 const SINGLE = at("../dist/damacy-explorer.html");
 const ARGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 
@@ -46,7 +51,10 @@ export async function start() {
     page.setDefaultTimeout(10_000);
     page.problems = [];
     page.requests = [];
-    page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()));
+    page.on(
+      "console",
+      (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()),
+    );
     page.on("pageerror", (error) => page.problems.push(String(error)));
     page.on("request", (request) => request.url().startsWith("data:") || page.requests.push(request.url()));
     await page.goto(urls[form] + hash);

@@ -1,37 +1,16 @@
 // The plan panel in Chromium, in both forms, against chunks counted one element at a time.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { candidates } from "../src/candidates.js";
-import { randomCrops } from "../src/random.js";
-import { ROOT, fill, settled, start, text } from "./browser.mjs";
+import { fill, settled, start, text } from "./browser.mjs";
+import { big, cropsOf, product, size, touched } from "./counting.mjs";
 
 let chromium;
 before(async () => (chromium = await start()));
 after(() => chromium.stop());
 
 const numbers = (list) => list.split(",").map(Number);
-const big = (list) => list.split(",").map((n) => BigInt(n.trim()));
-const product = (list) => list.reduce((a, b) => a * b, 1);
-
-/** The chunks that the crops touch, found from every element's place: exact, and slow. */
-function touched(chunk, crops) {
-  const unique = new Set();
-  let uses = 0;
-  for (const bounds of crops) {
-    const mine = new Set();
-    const walk = (axis, key) => {
-      if (axis === bounds.length) return mine.add(key);
-      for (let at = bounds[axis][0]; at < bounds[axis][1]; at += 1) walk(axis + 1, `${key},${Math.floor(at / chunk[axis])}`);
-    };
-    walk(0, "");
-    uses += mine.size;
-    for (const key of mine) unique.add(key);
-  }
-  return { chunks: unique.size, uses };
-}
-
 /** What the page should say. */
 function expected({ chunk, crop, width, outputWidth, batch, crops, ratio }) {
   const { chunks, uses } = touched(chunk, crops);
@@ -56,14 +35,18 @@ async function figures(page) {
   };
 }
 
-const size = (text) => {
-  const [number, unit] = text.replace("chosen", "").trim().split(" ");
-  return Number(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].indexOf(unit);
+const SMALL = {
+  type: "i16",
+  batchType: "u64",
+  shape: "9,20,12",
+  chunk: "2,5,3",
+  shard: "4,10,6",
+  crop: "3,7,5",
+  batch: "4",
+  window: "3",
+  seed: "7",
+  ratio: "0.37",
 };
-
-const cropsOf = (shape, crop, count, seed) => randomCrops(big(shape), big(crop), count, seed).map((bounds) => bounds.map((one) => one.map(Number)));
-
-const SMALL = { type: "i16", batchType: "u64", shape: "9,20,12", chunk: "2,5,3", shard: "4,10,6", crop: "3,7,5", batch: "4", window: "3", seed: "7", ratio: "0.37" };
 
 for (const form of ["folder", "file"]) {
   describe(`plan, ${form}`, () => {
@@ -71,7 +54,15 @@ for (const form of ["folder", "file"]) {
       const page = await chromium.open(form);
       await fill(page, SMALL);
       const crops = cropsOf(SMALL.shape, SMALL.crop, 12, "7");
-      const { batch, ...want } = expected({ chunk: [2, 5, 3], crop: [3, 7, 5], width: 2, outputWidth: 8, batch: 4, crops, ratio: 0.37 });
+      const { batch, ...want } = expected({
+        chunk: [2, 5, 3],
+        crop: [3, 7, 5],
+        width: 2,
+        outputWidth: 8,
+        batch: 4,
+        crops,
+        ratio: 0.37,
+      });
       assert.deepEqual(await figures(page), want);
       assert.ok(Math.abs(size(await text(page, "batch-size")) / batch - 1) < 0.005);
       await fill(page, { ratio: "" });
@@ -80,7 +71,20 @@ for (const form of ["folder", "file"]) {
       assert.equal(await text(page, "read-waste"), want.read);
       await page.check("#mode-given");
       await fill(page, { start: "6, 13, 7", ratio: "" });
-      const one = expected({ chunk: [2, 5, 3], crop: [3, 7, 5], width: 2, outputWidth: 8, batch: 4, crops: [[[6, 9], [13, 20], [7, 12]]] });
+      const one = expected({
+        chunk: [2, 5, 3],
+        crop: [3, 7, 5],
+        width: 2,
+        outputWidth: 8,
+        batch: 4,
+        crops: [
+          [
+            [6, 9],
+            [13, 20],
+            [7, 12],
+          ],
+        ],
+      });
       assert.equal(await text(page, "chunks-touched"), one.chunks);
       assert.equal(await text(page, "decode-waste"), one.decode);
       assert.deepEqual(page.problems, []);
@@ -89,15 +93,23 @@ for (const form of ["folder", "file"]) {
 
     test("bytes a batch in each of the ten types", async () => {
       const page = await chromium.open(form);
-      const shown = await page.$$eval("#batch-bytes tr", (list) => list.map((row) => [row.querySelector("th").firstChild.textContent, row.querySelector(".number").textContent]));
+      const shown = await page.$$eval("#batch-bytes tr", (list) =>
+        list.map((row) => [row.querySelector("th").firstChild.textContent, row.querySelector(".number").textContent]),
+      );
       const widths = { f32: 4, bf16: 2, u8: 1, u16: 2, u32: 4, u64: 8, i8: 1, i16: 2, i32: 4, i64: 8 };
-      assert.deepEqual(Object.fromEntries(shown.map(([name, value]) => [name, size(value)])), Object.fromEntries(Object.entries(widths).map(([name, width]) => [name, 8 * 64 * 128 * 128 * width])));
+      assert.deepEqual(
+        Object.fromEntries(shown.map(([name, value]) => [name, size(value)])),
+        Object.fromEntries(Object.entries(widths).map(([name, width]) => [name, 8 * 64 * 128 * 128 * width])),
+      );
       await page.context().close();
     });
 
     test("the drawing has each crop where it lies and each touched column with its number", async () => {
       const page = await chromium.open(form);
-      for (const [axes, down, across] of [["", 1, 2], ["0,2", 0, 2]]) {
+      for (const [axes, down, across] of [
+        ["", 1, 2],
+        ["0,2", 0, 2],
+      ]) {
         if (axes) {
           await page.selectOption("#axis-down", "0");
           await page.selectOption("#axis-across", "2");
@@ -108,24 +120,39 @@ for (const form of ["folder", "file"]) {
         const shape = [256, 512, 512];
         const drawn = await page.evaluate(() => ({
           frame: ["width", "height"].map((name) => Number(document.querySelector("#grid .frame").getAttribute(name))),
-          crops: [...document.querySelectorAll("#grid rect.crop")].map((rect) => ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)))),
+          crops: [...document.querySelectorAll("#grid rect.crop")].map((rect) =>
+            ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name))),
+          ),
           cells: [...document.querySelectorAll("#grid text.cell")].map((one) => Number(one.textContent)).sort(),
           words: document.getElementById("grid-words").textContent,
         }));
         const [w, h] = drawn.frame;
-        const wanted = crops.map((b) => [(b[across][0] / shape[across]) * w, (b[down][0] / shape[down]) * h, (128 / shape[across]) * w, ((b[down][1] - b[down][0]) / shape[down]) * h]);
-        for (const [i, want] of wanted.entries()) for (const [k, value] of want.entries()) assert.ok(Math.abs(drawn.crops[i][k] - value) < 0.11, `crop ${i}`);
+        const wanted = crops.map((b) => [
+          (b[across][0] / shape[across]) * w,
+          (b[down][0] / shape[down]) * h,
+          (128 / shape[across]) * w,
+          ((b[down][1] - b[down][0]) / shape[down]) * h,
+        ]);
+        for (const [i, want] of wanted.entries())
+          for (const [k, value] of want.entries()) assert.ok(Math.abs(drawn.crops[i][k] - value) < 0.11, `crop ${i}`);
         const columns = new Map();
         const seen = new Set();
         for (const bounds of crops) {
-          const spans = bounds.map(([a, b], axis) => Array.from({ length: Math.ceil(b / chunk[axis]) - Math.floor(a / chunk[axis]) }, (_, k) => Math.floor(a / chunk[axis]) + k));
-          for (const z of spans[0]) for (const y of spans[1]) for (const x of spans[2]) {
-            const at = [z, y, x];
-            if (seen.has(String(at))) continue;
-            seen.add(String(at));
-            const key = `${at[down]},${at[across]}`;
-            columns.set(key, (columns.get(key) ?? 0) + 1);
-          }
+          const spans = bounds.map(([a, b], axis) =>
+            Array.from(
+              { length: Math.ceil(b / chunk[axis]) - Math.floor(a / chunk[axis]) },
+              (_, k) => Math.floor(a / chunk[axis]) + k,
+            ),
+          );
+          for (const z of spans[0])
+            for (const y of spans[1])
+              for (const x of spans[2]) {
+                const at = [z, y, x];
+                if (seen.has(String(at))) continue;
+                seen.add(String(at));
+                const key = `${at[down]},${at[across]}`;
+                columns.set(key, (columns.get(key) ?? 0) + 1);
+              }
         }
         assert.deepEqual(drawn.cells, [...columns.values()].sort());
         assert.match(drawn.words, new RegExp(`${seen.size} chunks in ${columns.size} columns touched by 8 crops`));
@@ -135,16 +162,34 @@ for (const form of ["folder", "file"]) {
 
     test("the proposed chunk shape is the least wasteful of those asked about, and can be tried", async () => {
       const page = await chromium.open(form);
-      const fields = { type: "u16", shape: "64,60,48", chunk: "16,15,12", shard: "", crop: "12,20,16", batch: "3", window: "2", seed: "5", least: "4096" };
+      const fields = {
+        type: "u16",
+        shape: "64,60,48",
+        chunk: "16,15,12",
+        shard: "",
+        crop: "12,20,16",
+        batch: "3",
+        window: "2",
+        seed: "5",
+        least: "4096",
+      };
       await fill(page, fields);
       const crops = cropsOf(fields.shape, fields.crop, 6, "5");
       const needed = 6 * 12 * 20 * 16;
-      const asked = candidates({ shape: big(fields.shape), levels: [big(fields.chunk)], crop: big(fields.crop), width: 2, least: 4096n }).map((one) => one.map(Number));
+      const asked = candidates({
+        shape: big(fields.shape),
+        levels: [big(fields.chunk)],
+        crop: big(fields.crop),
+        width: 2,
+        least: 4096n,
+      }).map((one) => one.map(Number));
       assert.ok(asked.length > 20 && asked.every((one) => product(one) * 2 >= 4096));
       const judged = asked.map((chunk) => ({ chunk, waste: (touched(chunk, crops).chunks * product(chunk)) / needed }));
       judged.sort((a, b) => a.waste - b.waste || product(b.chunk) - product(a.chunk));
       const [best] = judged;
-      const first = await page.$eval("#better-rows tr:nth-child(2)", (row) => [...row.children].map((cell) => cell.textContent));
+      const first = await page.$eval("#better-rows tr:nth-child(2)", (row) =>
+        [...row.children].map((cell) => cell.textContent),
+      );
       assert.equal(first[0], best.chunk.join("×"));
       assert.equal(first[1], `${best.waste.toFixed(2)}×`);
       assert.equal(Number(first[2]), touched(best.chunk, crops).chunks);
@@ -153,89 +198,6 @@ for (const form of ["folder", "file"]) {
       await settled(page);
       assert.deepEqual(numbers(await page.inputValue("#chunk")), best.chunk);
       assert.equal(await text(page, "decode-waste"), `${best.waste.toFixed(2)}×`);
-      await page.context().close();
-    });
-
-    test("a dropped zarr.json and .zarray fill the fields", async () => {
-      const page = await chromium.open(form);
-      const drop = async (path, name) => {
-        const data = await page.evaluateHandle(([content, name]) => {
-          const transfer = new DataTransfer();
-          transfer.items.add(new File([content], name));
-          return transfer;
-        }, [readFileSync(`${ROOT}tests/fixtures/stores/${path}`, "utf8"), name]);
-        await page.dispatchEvent("#drop", "drop", { dataTransfer: data });
-        await page.waitForFunction((name) => document.getElementById("document-said").textContent.includes(name), name);
-        await settled(page);
-      };
-      await drop("v3-shard-nested-start/zarr.json", "zarr.json");
-      const values = (ids) => Promise.all(ids.map((id) => page.inputValue(`#${id}`)));
-      assert.deepEqual(await values(["type", "shape", "chunk", "shard", "crop"]), ["u16", "9, 20, 12", "2, 5, 3", "8, 10, 12 / 4, 10, 6", "4, 10, 6"]);
-      assert.match(await text(page, "document-said"), /sharding_indexed/);
-      const crops = cropsOf("9,20,12", "4,10,6", 8, "1");
-      assert.equal(await text(page, "chunks-touched"), String(touched([2, 5, 3], crops).chunks));
-      await drop("v2-big-f2/.zarray", ".zarray");
-      assert.equal(await page.inputValue("#type"), "f16");
-      assert.equal(await page.inputValue("#shard"), "");
-      assert.match(await text(page, "document-said"), /Zarr v2.*big-endian/);
-      await drop("v2-rank0/.zarray", ".zarray");
-      assert.equal(await page.inputValue("#shape"), "");
-      assert.equal(await text(page, "chunks-touched"), "1");
-      const before = await page.inputValue("#shape");
-      await drop("v3-float64/zarr.json", "zarr.json");
-      assert.match(await text(page, "document-said"), /float64/);
-      assert.equal(await page.inputValue("#shape"), before);
-      await page.click("#drop summary");
-      await page.fill("#document", `{"zarr_format": 3, "node_type": "array", "shape": [4`);
-      assert.match(await text(page, "document-said"), /pasted document/);
-      assert.equal(await page.$$eval("#document-said .error", (list) => list.length), 1);
-      await page.fill("#document", readFileSync(`${ROOT}tests/fixtures/stores/v3-rank5/zarr.json`, "utf8"));
-      await settled(page);
-      assert.equal((await page.inputValue("#shape")).split(",").length, 5);
-      assert.deepEqual(page.problems, []);
-      await page.context().close();
-    });
-
-    test("bad fields are named beside them, and the page recovers", async () => {
-      const page = await chromium.open(form);
-      const good = await text(page, "decode-waste");
-      for (const [field, value, message] of [
-        ["shape", "a, b", /“a” is no extent/],
-        ["shape", "0, 512, 512", /no elements/],
-        ["chunk", "32, 64", /2 axes, the array has 3/],
-        ["chunk", "0, 64, 64", /Chunk shape, axis 0: .*found 0/],
-        ["shard", "100, 256, 256", /100/],
-        ["shard", "128, 0, 256", /Shard shape, axis 1: .*found 0/],
-        ["crop", "257, 1, 1", /1 to 256/],
-        ["crop", "0, 1, 1", /1 to 256/],
-        ["batch", "0", /1 to 4096/],
-        ["batch", "1e3", /1 to 4096/],
-        ["window", "5000", /1 to 4096/],
-        ["window", "1000", /8000 samples/],
-        ["ratio", "lots", /“lots” given; a ratio/],
-        ["ratio", "-1", /a ratio/],
-      ]) {
-        const kept = await page.inputValue(`#${field}`);
-        await fill(page, { [field]: value });
-        const said = await page.$$eval(".form .error", (list) => list.map((one) => [one.id, one.textContent]).filter(([, text]) => text));
-        assert.equal(said.length, 1, `${field}=${value}: ${JSON.stringify(said)}`);
-        assert.match(said[0][1], message, `${field}=${value}`);
-        const id = said[0][0].replace("-error", "");
-        // Shards that chunks do not divide may be said at either.
-        assert.ok(id === field || (field === "shard" && id === "chunk"), `${field}=${value} is said at ${id}`);
-        assert.equal(await page.getAttribute(`#${id}`, "aria-invalid"), "true");
-        assert.ok(await page.isVisible("#plan-stale"));
-        await fill(page, { [field]: kept });
-        assert.equal(await text(page, "decode-waste"), good);
-        assert.ok(await page.isHidden("#plan-stale"));
-      }
-      await page.check("#mode-given");
-      await fill(page, { start: "200, 0, 0" });
-      assert.match(await text(page, "start-error"), /200 on axis 0 given; 0 to 192/);
-      await fill(page, { start: "0,0,0", shard: "", shape: "9223372036854775807, 512, 512", chunk: "1, 1, 1", crop: "4096, 512, 512" });
-      const said = await page.$$eval(".form .error", (list) => list.map((one) => one.textContent).filter(Boolean).join());
-      assert.match(said, /max_chunks/);
-      assert.deepEqual(page.problems, []);
       await page.context().close();
     });
   });

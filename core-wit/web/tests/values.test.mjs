@@ -5,7 +5,10 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { ROOT, fill, rows, settled, start, text } from "./browser.mjs";
 
-const PAIRS = readFileSync(`${ROOT}tests/vectors/pairs.jsonl`, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+const PAIRS = readFileSync(`${ROOT}tests/vectors/pairs.jsonl`, "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line));
 const WIDTHS = { u8: 1, i8: 1, u16: 2, i16: 2, f16: 2, bf16: 2, u32: 4, i32: 4, f32: 4, u64: 8, i64: 8 };
 /** Rows that the table holds. */
 const MOST_ROWS = 300;
@@ -34,7 +37,14 @@ for (const form of ["folder", "file"]) {
         ],
       );
       await fill(page, { source: "i16", output: "u8", values: "-1 12 256" });
-      assert.deepEqual((await rows(page)).map(({ output, mark }) => [output, mark]), [["0", "clamped"], ["12", "exact"], ["255", "clamped"]]);
+      assert.deepEqual(
+        (await rows(page)).map(({ output, mark }) => [output, mark]),
+        [
+          ["0", "clamped"],
+          ["12", "exact"],
+          ["255", "clamped"],
+        ],
+      );
       assert.deepEqual(page.problems, []);
       await page.context().close();
     });
@@ -51,9 +61,20 @@ for (const form of ["folder", "file"]) {
         await page.fill("#values", pick.map((i) => from[i]).join(" "));
         await settled(page);
         const found = await rows(page);
-        assert.deepEqual(found.map((row) => row.sourceBits), pick.map((i) => from[i]), `${src} to ${dst}`);
-        assert.deepEqual(found.map((row) => row.outputBits), pick.map((i) => to[i]), `${src} to ${dst}`);
-        assert.ok(found.every((row) => row.mark !== "unexpected"), `${src} to ${dst}`);
+        assert.deepEqual(
+          found.map((row) => row.sourceBits),
+          pick.map((i) => from[i]),
+          `${src} to ${dst}`,
+        );
+        assert.deepEqual(
+          found.map((row) => row.outputBits),
+          pick.map((i) => to[i]),
+          `${src} to ${dst}`,
+        );
+        assert.ok(
+          found.every((row) => row.mark !== "unexpected"),
+          `${src} to ${dst}`,
+        );
       }
       assert.deepEqual(page.problems, []);
       await page.context().close();
@@ -68,7 +89,10 @@ for (const form of ["folder", "file"]) {
       assert.match(error, /2 more could not be read/);
       assert.match(error, /u8 takes whole numbers from 0 to 255/);
       assert.equal(await page.getAttribute("#values", "aria-invalid"), "true");
-      assert.deepEqual((await rows(page)).map(({ output }) => output), ["1", "3", "7"]);
+      assert.deepEqual(
+        (await rows(page)).map(({ output }) => output),
+        ["1", "3", "7"],
+      );
       await fill(page, { values: "1 2 3" });
       assert.equal(await text(page, "values-error"), "");
       assert.equal(await page.getAttribute("#values", "aria-invalid"), "false");
@@ -84,10 +108,14 @@ for (const form of ["folder", "file"]) {
       const page = await chromium.open(form);
       await fill(page, { source: "i32", output: "u8" });
       const paste = Array.from({ length: 60_000 }, (_, i) => i - 30_000).join(",");
-      await page.$eval("#values", (field, value) => {
-        field.value = value;
-        field.dispatchEvent(new Event("input", { bubbles: true }));
-      }, paste);
+      await page.$eval(
+        "#values",
+        (field, value) => {
+          field.value = value;
+          field.dispatchEvent(new Event("input", { bubbles: true }));
+        },
+        paste,
+      );
       await page.waitForFunction(() => document.getElementById("values-note").textContent.includes("50,000"));
       assert.match(await text(page, "values-note"), /only the first 50,000 of 60,000 values are converted/);
       assert.match(await text(page, "results-more"), /first 300 of 50,000 rows/);
@@ -102,7 +130,10 @@ for (const form of ["folder", "file"]) {
       const page = await chromium.open(form);
       await fill(page, { source: "i16", output: "u8", values: "1 2 300 4" });
       await page.check("#only-changed");
-      assert.deepEqual((await rows(page)).map(({ source }) => source), ["300"]);
+      assert.deepEqual(
+        (await rows(page)).map(({ source }) => source),
+        ["300"],
+      );
       await fill(page, { values: "1 2" });
       assert.match(await text(page, "results-empty"), /kept exactly/);
       await page.context().close();
