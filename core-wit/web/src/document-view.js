@@ -27,18 +27,20 @@ export function wireDocument(component, fill) {
   });
   let depth = 0; // dragenter and dragleave come for every child
   const dragging = (change) => (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return; // text may be dropped into fields
     event.preventDefault();
     depth = change ? depth + change : 0;
     zone.classList.toggle("dragging", depth > 0);
   };
   document.addEventListener("dragenter", dragging(1));
   document.addEventListener("dragleave", dragging(-1));
-  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
   document.addEventListener("drop", (event) => {
     dragging(0)(event);
     const [file] = event.dataTransfer.files;
     if (file) read(file);
-    else say("What was dropped", "is no file; a zarr.json or .zarray is accepted");
   });
   byId("document").addEventListener("input", (event) => {
     const text = event.target.value;

@@ -64,11 +64,26 @@ function soon(name, pause, action) {
   else timers[name] = setTimeout(action, pause);
 }
 
+/** A fault of the page or the component, not of what was typed: said, so that no stale figure passes for a fresh one. */
+function fault(reason) {
+  const line = byId("fault");
+  line.textContent = `This page failed (${reason?.message ?? reason}); what it shows may be out of date. Reload it.`;
+  line.hidden = false;
+}
+addEventListener("error", (event) => fault(event.error ?? event.message));
+addEventListener("unhandledrejection", (event) => fault(event.reason));
+
+/** Takes a proposed chunk shape. The button that did it is gone afterwards, so the focus goes to what holds it. */
+function adopt(chunk) {
+  set({ chunk });
+  byId("better").focus({ preventScroll: true });
+}
+
 const values = () => {
   sayValues(showValues(state, component));
   byId("results-table").setAttribute("aria-busy", "false");
 };
-const plans = () => sayPlan(showPlan(state, component, (chunk) => set({ chunk })));
+const plans = () => sayPlan(showPlan(state, component, adopt));
 
 function changed(keys) {
   save();

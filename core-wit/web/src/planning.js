@@ -64,7 +64,7 @@ export function readFields(state, component) {
     throw new FieldError("crop", `Crop shape: ${extent} on axis ${axis} given; the array allows 1 to ${shape[axis]}`);
   }
   const batch = wholeNumber(state, "batch", "Samples a batch", 1, MOST_SAMPLES);
-  const window = wholeNumber(state, "window", "Look-ahead window", 1, MOST_SAMPLES);
+  const window = state.mode !== "random" ? 1 : wholeNumber(state, "window", "Look-ahead window", 1, MOST_SAMPLES);
   if (batch * window > MOST_SAMPLES) {
     throw new FieldError(
       "window",

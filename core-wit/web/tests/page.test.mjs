@@ -171,6 +171,7 @@ for (const form of ["folder", "file"]) {
       await page.keyboard.press("Enter");
       await settled(page);
       assert.notEqual(await page.inputValue("#chunk"), before);
+      assert.equal(await page.evaluate(() => document.activeElement.id), "better", "the focus stays in place");
       assert.deepEqual(page.problems, []);
       await page.context().close();
     });
