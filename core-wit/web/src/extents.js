@@ -21,7 +21,7 @@ export function parseExtents(text, what) {
 export const formatExtents = (extents) => extents.join(", ");
 
 /** Extents between multiplication signs. */
-export const times = (extents, sign = " × ") => (extents.length ? extents.join(sign) : "one element");
+export const times = (extents) => (extents.length ? extents.join(" × ") : "one element");
 
 /** A whole number with thousands separators. */
 export const count = (number) => BigInt(number).toLocaleString("en");

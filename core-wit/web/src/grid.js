@@ -7,6 +7,8 @@ import { count, counted } from "./extents.js";
 
 /** Crops drawn; all are planned. */
 const MOST_CROPS = 256;
+/** With more crops, their numbers would hide one another. */
+const MOST_NUMBERED = 16;
 /** Lines closer than this many pixels are left out. */
 const CLOSEST = 5;
 const MARGIN = 1.5;
@@ -123,7 +125,7 @@ function cropOf(bounds, index, [vertical, horizontal], x, y, total) {
     width: Math.max(x.at(right) - x.at(left), 1).toFixed(1),
     height: Math.max(y.at(bottom) - y.at(top), 1).toFixed(1),
   });
-  if (total > 32 || total === 1) return s("g", {}, rect);
+  if (total > MOST_NUMBERED || total === 1) return s("g", {}, rect);
   const [tagX, tagY] = [x.at(left), y.at(top)];
   const wide = index > 8 ? 21 : 15;
   return s(

@@ -64,7 +64,7 @@ function soon(name, pause, action) {
   else timers[name] = setTimeout(action, pause);
 }
 
-/** A fault of the page or the component, not of what was typed: said, so that no stale figure passes for a fresh one. */
+/** A fault of the page or the component, not of what was typed: said, so that no stale figure passes for a new one. */
 function fault(reason) {
   const line = byId("fault");
   line.textContent = `This page failed (${reason?.message ?? reason}); what it shows may be out of date. Reload it.`;

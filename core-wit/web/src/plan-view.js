@@ -118,7 +118,8 @@ export function redraw(state) {
   box.replaceChildren(svg);
   box.parentElement.classList.toggle("flat", fields.shape.length < 2);
   const words = [description];
-  if (planned.rank > 2) words.push("A number counts the chunks touched through the other axes; darker is more.");
+  if (planned.rank > 2)
+    words.push("A number counts the chunks touched through the other axes; a stronger tone is more.");
   if (fine) words.push("The chunks are too small here to draw all their edges.");
   if (undrawn) words.push(`${counted(undrawn, "more crop")} not drawn.`);
   byId("grid-words").textContent = words.join(" ");
@@ -187,6 +188,12 @@ function showProposal({ tried, refused, found }, fields, planned, adopt) {
   byId("better-rows").replaceChildren(...[current, ...better.slice(0, 4)].map((one) => proposalRow(one, adopt)));
 }
 
+/** Extents as a table has room for them: lines break after a sign only. */
+function breakable(extents) {
+  if (!extents.length) return [times(extents)];
+  return extents.flatMap((extent, axis) => (axis + 1 < extents.length ? [`${extent}×`, h("wbr")] : [String(extent)]));
+}
+
 function proposalRow({ chunk, totals, chunks, current }, adopt) {
   const action = current
     ? h("span", { class: "muted" }, "now")
@@ -203,7 +210,7 @@ function proposalRow({ chunk, totals, chunks, current }, adopt) {
   return h(
     "tr",
     { class: current ? "chosen" : undefined },
-    h("th", { scope: "row" }, times(chunk, "×")),
+    h("th", { scope: "row" }, ...breakable(chunk)),
     h("td", {}, factor(totals.decodeWaste)),
     h("td", {}, count(chunks)),
     h("td", {}, bytes(totals.largestChunkBytes)),

@@ -106,7 +106,7 @@ function givenCrop(state, shape, crop) {
     if (at + crop[axis] > shape[axis]) {
       throw new FieldError(
         "start",
-        `Crop start: ${at} on axis ${axis} given; 0 to ${shape[axis] - crop[axis]} keeps the crop inside ${shape[axis]}`,
+        `Crop start: ${at} on axis ${axis} given; 0 to ${shape[axis] - crop[axis]} keeps it inside ${shape[axis]}`,
       );
     }
     return [at, at + crop[axis]];

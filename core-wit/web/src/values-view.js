@@ -94,7 +94,7 @@ function showMessages({ values, bad, badCount, left }, source) {
   const infinite = values.filter(({ inexact }) => inexact === "inf").length;
   if (nearest)
     notes.push(
-      `${count(nearest)} of the numbers typed ${verb(nearest)} not exactly ${source}: the nearest ${source} is the source`,
+      `${count(nearest)} of the numbers typed ${verb(nearest)} not exactly ${source}: the nearest one is the source`,
     );
   if (infinite) notes.push(`${count(infinite)} ${verb(infinite)} past the largest ${source}: read as infinity`);
   if (left)
