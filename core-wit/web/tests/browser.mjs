@@ -39,7 +39,7 @@ export async function start() {
     }
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
   const browser = await chromium.launch({ executablePath, headless: true, args: ARGS });
   const origin = `http://127.0.0.1:${server.address().port}`;
   const urls = { folder: `${origin}/`, file: pathToFileURL(SINGLE).href };

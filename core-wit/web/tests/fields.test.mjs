@@ -50,6 +50,11 @@ for (const form of ["folder", "file"]) {
       await drop("v3-float64/zarr.json", "zarr.json");
       assert.match(await text(page, "document-said"), /float64/);
       assert.equal(await page.inputValue("#shape"), before);
+      const chooser = page.waitForEvent("filechooser");
+      await page.focus("#open");
+      await page.keyboard.press("Enter");
+      await (await chooser).setFiles(`${ROOT}tests/fixtures/stores/v3-transpose/zarr.json`);
+      await page.waitForFunction(() => document.getElementById("document-said").textContent.includes("transpose"));
       await page.click("#drop summary");
       await page.fill("#document", `{"zarr_format": 3, "node_type": "array", "shape": [4`);
       assert.match(await text(page, "document-said"), /pasted document/);
