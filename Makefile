@@ -20,8 +20,8 @@ CARGO_FLAGS := --release --locked --workspace
 ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python test-js test-exhaustive lint wheel artifacts check-artifacts bench \
-	bench-pairs clean
+.PHONY: help demo test test-rust test-python test-js test-web test-exhaustive npm-package explorer lint wheel \
+	artifacts check-artifacts bench bench-pairs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +32,7 @@ demo: ## Stream random crops of a real MRI volume in three output types
 	@$(SETUP) damacy
 	@$(PY) python/examples/demo.py
 
-test: test-rust test-python test-js ## Run every test: Rust, Python, JavaScript
+test: test-rust test-python test-js test-web ## Run every test: Rust, Python, JavaScript, the web page
 
 test-rust:
 	@$(SETUP) tools
@@ -50,12 +50,24 @@ test-python:
 	@echo "== pytest: zarr-python as the judge"
 	@$(PY) -m pytest tests/python -q --timeout 300
 
-test-js: ## Build and test the npm package (core-wit/js), packed and installed
+npm-package:
 	@$(SETUP) node core-wit/js
 	@echo "== npm: the package out of the committed component"
 	@cd core-wit/js && npm run --silent build
+
+test-js: npm-package ## Build and test the npm package (core-wit/js), packed and installed
 	@echo "== node --test: the npm package"
 	@cd core-wit/js && npm_config_cache=$(CURDIR)/.cache/npm npm test --silent
+
+explorer: npm-package ## Build the dtype explorer: one HTML file to open from disk
+	@echo "== the dtype explorer"
+	@cd core-wit/web && node build.mjs
+
+test-web: explorer ## Test the dtype explorer in Chromium, as a folder and as one file
+	@$(SETUP) node core-wit/web
+	@$(SETUP) chromium
+	@echo "== node --test: the dtype explorer in Chromium"
+	@cd core-wit/web && CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} npm test --silent
 
 test-exhaustive: ## All 2^32 float32 inputs on every CPU target, recorded in docs/exhaustive.md (minutes)
 	@$(SETUP) tools
@@ -125,4 +137,5 @@ bench-pairs: ## Conversion of all 100 pairs beside memcpy, numpy and torch (5.4 
 		--document $(if $(QUICK),$(PAIRS_DIR)/performance.md,docs/performance.md)
 
 clean: ## Remove everything that was built or installed in the tree
-	rm -rf target .venv .cache demo-output core-wit/js/node_modules core-wit/js/dist
+	rm -rf target .venv .cache demo-output core-wit/js/node_modules core-wit/js/dist \
+		core-wit/web/node_modules core-wit/web/dist core-wit/web/screenshots

@@ -7,6 +7,7 @@
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
 #   setup.sh wheel              the Python wheel, tried in an environment of its own
 #   setup.sh node FOLDER...     Node (checked) and npm, and what each folder's package-lock.json names
+#   setup.sh chromium           Chromium, unless CHROMIUM names one
 #
 # Called by make, which sets the environment of builds. Debian packages are installed only as root on a Debian-like
 # system; elsewhere the missing tool is named.
@@ -128,10 +129,12 @@ node_packages() {
     done
 }
 
+chromium() { [ -n "${CHROMIUM:-}" ] || have chromium || debian "Chromium (or CHROMIUM=/path/to/one)" chromium; }
+
 step=${1:-}
 case $step in
-    tools | wasm | damacy | wheel) "$step" ;;
+    tools | wasm | damacy | wheel | chromium) "$step" ;;
     venv) shift && venv "$@" ;;
     node) shift && node_packages "$@" ;;
-    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel | node FOLDER..." ;;
+    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
 esac

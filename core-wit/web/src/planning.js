@@ -1,0 +1,182 @@
+// The form's fields -> the planner's answers. The planner is the component; nothing is planned here.
+
+import { chunkBytes, documentOf, fullName } from "./arrays.js";
+import { candidates } from "./candidates.js";
+import { isRefusal } from "./component.js";
+import { parseExtents } from "./extents.js";
+import { randomCrops } from "./random.js";
+
+/** Limits of one plan on this page: what a phone answers at once. */
+export const LIMITS = { memoryBytes: 64 << 20, maxChunks: 1 << 17 };
+/** Chunk uses of a plan with another chunk shape: all of up to 256 such plans should take a second or two. */
+const ALTERNATIVE_CHUNKS = 1 << 15;
+/** Samples of one window. */
+export const MOST_SAMPLES = 4096;
+
+/** A sentence about one field, for the place beside it. */
+export class FieldError extends Error {
+  constructor(field, message) {
+    super(message);
+    this.field = field;
+  }
+}
+
+function attempt(field, action) {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof FieldError || error.status === "INTERNAL") throw error;
+    throw new FieldError(field, error.message);
+  }
+}
+
+function wholeNumber(state, field, what, low, high) {
+  const text = state[field].trim().replaceAll("_", "");
+  if (/^\d{1,9}$/.test(text) && Number(text) >= low && Number(text) <= high) return Number(text);
+  throw new FieldError(
+    field,
+    `${what}: “${state[field].slice(0, 24)}” given; a whole number from ${low} to ${high} is accepted`,
+  );
+}
+
+function extentsOf(state, field, what, rank) {
+  const extents = attempt(field, () => parseExtents(state[field], what));
+  if (rank !== undefined && extents.length !== rank) {
+    throw new FieldError(
+      field,
+      `${what} has ${extents.length} axes, the array has ${rank}: give one number for each axis`,
+    );
+  }
+  return extents;
+}
+
+/** State -> a request in checked numbers. Throws FieldError. */
+export function readFields(state, component) {
+  const shape = extentsOf(state, "shape", "Array shape");
+  const chunk = extentsOf(state, "chunk", "Chunk shape", shape.length);
+  const shards = state.shard.split("/").filter((text) => text.trim());
+  const levels = [...shards.map((text) => extentsOf({ shard: text }, "shard", "Shard shape", shape.length)), chunk];
+  const array = parse(component, { type: state.type, shape, levels });
+  const crop = extentsOf(state, "crop", "Crop shape", shape.length);
+  for (const [axis, extent] of crop.entries()) {
+    if (extent >= 1n && extent <= shape[axis]) continue;
+    if (shape[axis] === 0n) throw new FieldError("shape", `Array shape: axis ${axis} has no elements, so no crop fits`);
+    throw new FieldError("crop", `Crop shape: ${extent} on axis ${axis} given; the array allows 1 to ${shape[axis]}`);
+  }
+  const batch = wholeNumber(state, "batch", "Samples a batch", 1, MOST_SAMPLES);
+  const window = state.mode !== "random" ? 1 : wholeNumber(state, "window", "Look-ahead window", 1, MOST_SAMPLES);
+  if (batch * window > MOST_SAMPLES) {
+    throw new FieldError(
+      "window",
+      `${window} batches of ${batch} are ${batch * window} samples; this page plans at most ${MOST_SAMPLES}`,
+    );
+  }
+  const samples =
+    state.mode === "random"
+      ? randomCrops(shape, crop, batch * window, state.seed.trim())
+      : [givenCrop(state, shape, crop)];
+  // Nothing under the size asked for, but an array whose chunks are smaller already may keep to its size.
+  const now = chunkBytes(chunk, component.widths[array.source]);
+  const asked = BigInt(wholeNumber(state, "least", "Smallest chunk", 1, 999_999_999));
+  const least = now < asked ? now : asked;
+  return { array, shape, levels, crop, batch, samples, least, ratio: ratioOf(state), output: state.batchType };
+}
+
+/** Parses the fields' document; a refusal is about the field that its path leads to. */
+function parse(component, fields) {
+  try {
+    return component.parse("v3", documentOf(fields));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const level = (error.path?.match(/\/codecs\/\d+/g) ?? []).length; // nested codecs: one level of shards deeper each
+    const [field, what] =
+      !error.path || error.path.startsWith("/shape")
+        ? ["shape", "Array shape"]
+        : level < fields.levels.length - 1
+          ? ["shard", "Shard shape"]
+          : ["chunk", "Chunk shape"];
+    const axis = /\/(\d+)$/.exec(error.path ?? "")?.[1];
+    throw new FieldError(field, `${what}${axis === undefined ? "" : `, axis ${axis}`}: ${error.message}`);
+  }
+}
+
+function givenCrop(state, shape, crop) {
+  const start = extentsOf(state, "start", "Crop start", shape.length);
+  return start.map((at, axis) => {
+    if (at + crop[axis] > shape[axis]) {
+      throw new FieldError(
+        "start",
+        `Crop start: ${at} on axis ${axis} given; 0 to ${shape[axis] - crop[axis]} keeps it inside ${shape[axis]}`,
+      );
+    }
+    return [at, at + crop[axis]];
+  });
+}
+
+function ratioOf(state) {
+  const text = state.ratio.trim().replace(/%$/, "");
+  if (!text) return undefined;
+  const ratio = Number(text) / (state.ratio.includes("%") ? 100 : 1);
+  if (ratio >= 0 && ratio <= 100) return ratio;
+  throw new FieldError(
+    "ratio",
+    `Encoded size: “${state.ratio.slice(0, 24)}” given; a ratio such as 0.4 or 40% is accepted, or nothing`,
+  );
+}
+
+/** One plan by the component. */
+export function plan(
+  component,
+  fields,
+  { array = fields.array, samples = fields.samples, output = fields.output, maxChunks = LIMITS.maxChunks } = {},
+) {
+  return component.plan({
+    spec: { samples: fields.batch, shape: fields.crop, dtype: output },
+    arrays: [array],
+    samples: samples.map((bounds) => ({ array: 0, bounds })),
+    encodedRatios: fields.ratio === undefined ? undefined : [fields.ratio],
+    limits: { ...LIMITS, maxChunks },
+  });
+}
+
+/** Bytes of one batch in each output type: [{ dtype, bytes }], as planned by the component. */
+export function batchBytes(component, fields) {
+  return component.outputs.map((output) => ({
+    ...output,
+    bytes: plan(component, fields, { samples: [], output: output.dtype }).totals.batchBytes,
+  }));
+}
+
+/**
+ * Plans the same crops with other chunk shapes, a slice at a time. Yields nothing; returns
+ * { tried, refused, found: [{ chunk, totals, chunks }] }, least decode waste first, larger chunks first among equals.
+ */
+export function* alternatives(component, fields) {
+  const width = component.widths[fields.array.source];
+  const found = [];
+  let refused = 0;
+  const wanted = candidates({ ...fields, width });
+  for (const chunk of wanted) {
+    const levels = [...fields.levels.slice(0, -1), chunk];
+    try {
+      const array = component.parse("v3", documentOf({ type: fields.array.source, shape: fields.shape, levels }));
+      const { totals, chunks } = plan(component, fields, { array, maxChunks: ALTERNATIVE_CHUNKS });
+      found.push({ chunk, totals, chunks: chunks.length });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refused += 1; // too many chunks for the page's limits
+    }
+    yield;
+  }
+  const size = (one) => one.totals.largestChunkBytes;
+  found.sort(
+    (a, b) => a.totals.decodeWaste - b.totals.decodeWaste || (size(a) < size(b) ? 1 : size(a) > size(b) ? -1 : 0),
+  );
+  return { tried: wanted.length, refused, found };
+}
+
+/** The Python that asks for the same batches. */
+export function python(fields) {
+  const shape = fields.crop.length === 1 ? `${fields.crop[0]},` : fields.crop.join(", ");
+  return `damacy.BatchSpec(samples=${fields.batch}, shape=(${shape}), dtype="${fullName(fields.output)}")`;
+}

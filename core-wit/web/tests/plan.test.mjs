@@ -1,0 +1,204 @@
+// The plan panel in Chromium, in both forms, against chunks counted one element at a time.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { candidates } from "../src/candidates.js";
+import { fill, settled, start, text } from "./browser.mjs";
+import { big, cropsOf, product, size, touched } from "./counting.mjs";
+
+let chromium;
+before(async () => (chromium = await start()));
+after(() => chromium.stop());
+
+const numbers = (list) => list.split(",").map(Number);
+/** What the page should say. */
+function expected({ chunk, crop, width, outputWidth, batch, crops, ratio }) {
+  const { chunks, uses } = touched(chunk, crops);
+  const decoded = chunks * product(chunk) * width;
+  const needed = crops.length * product(crop) * width;
+  const waste = (number) => `${number.toFixed(2)}×`;
+  return {
+    chunks: String(chunks),
+    uses: `used ${uses} time`,
+    decode: waste(decoded / needed),
+    read: ratio === undefined ? "unknown" : waste(Math.ceil(decoded * ratio) / needed),
+    batch: batch * product(crop) * outputWidth,
+  };
+}
+
+async function figures(page) {
+  return {
+    chunks: await text(page, "chunks-touched"),
+    uses: (await text(page, "chunks-touched-detail")).replace(/.*(used \d+ time).*/, "$1"),
+    decode: await text(page, "decode-waste"),
+    read: await text(page, "read-waste"),
+  };
+}
+
+const SMALL = {
+  type: "i16",
+  batchType: "u64",
+  shape: "9,20,12",
+  chunk: "2,5,3",
+  shard: "4,10,6",
+  crop: "3,7,5",
+  batch: "4",
+  window: "3",
+  seed: "7",
+  ratio: "0.37",
+};
+
+for (const form of ["folder", "file"]) {
+  describe(`plan, ${form}`, () => {
+    test("figures are those counted one element at a time", async () => {
+      const page = await chromium.open(form);
+      await fill(page, SMALL);
+      const crops = cropsOf(SMALL.shape, SMALL.crop, 12, "7");
+      const { batch, ...want } = expected({
+        chunk: [2, 5, 3],
+        crop: [3, 7, 5],
+        width: 2,
+        outputWidth: 8,
+        batch: 4,
+        crops,
+        ratio: 0.37,
+      });
+      assert.deepEqual(await figures(page), want);
+      assert.ok(Math.abs(size(await text(page, "batch-size")) / batch - 1) < 0.005);
+      await fill(page, { ratio: "" });
+      assert.equal(await text(page, "read-waste"), "unknown");
+      await fill(page, { ratio: "37%" });
+      assert.equal(await text(page, "read-waste"), want.read);
+      await page.check("#mode-given");
+      await fill(page, { start: "6, 13, 7", ratio: "" });
+      const one = expected({
+        chunk: [2, 5, 3],
+        crop: [3, 7, 5],
+        width: 2,
+        outputWidth: 8,
+        batch: 4,
+        crops: [
+          [
+            [6, 9],
+            [13, 20],
+            [7, 12],
+          ],
+        ],
+      });
+      assert.equal(await text(page, "chunks-touched"), one.chunks);
+      assert.equal(await text(page, "decode-waste"), one.decode);
+      assert.deepEqual(page.problems, []);
+      await page.context().close();
+    });
+
+    test("bytes a batch in each of the ten types", async () => {
+      const page = await chromium.open(form);
+      const shown = await page.$$eval("#batch-bytes tr", (list) =>
+        list.map((row) => [row.querySelector("th").firstChild.textContent, row.querySelector(".number").textContent]),
+      );
+      const widths = { f32: 4, bf16: 2, u8: 1, u16: 2, u32: 4, u64: 8, i8: 1, i16: 2, i32: 4, i64: 8 };
+      assert.deepEqual(
+        Object.fromEntries(shown.map(([name, value]) => [name, size(value)])),
+        Object.fromEntries(Object.entries(widths).map(([name, width]) => [name, 8 * 64 * 128 * 128 * width])),
+      );
+      await page.context().close();
+    });
+
+    test("the drawing has each crop where it lies and each touched column with its number", async () => {
+      const page = await chromium.open(form);
+      for (const [axes, down, across] of [
+        ["", 1, 2],
+        ["0,2", 0, 2],
+      ]) {
+        if (axes) {
+          await page.selectOption("#axis-down", "0");
+          await page.selectOption("#axis-across", "2");
+          await settled(page);
+        }
+        const crops = cropsOf("256,512,512", "64,128,128", 8, "1");
+        const chunk = [32, 64, 64];
+        const shape = [256, 512, 512];
+        const drawn = await page.evaluate(() => ({
+          frame: ["width", "height"].map((name) => Number(document.querySelector("#grid .frame").getAttribute(name))),
+          crops: [...document.querySelectorAll("#grid rect.crop")].map((rect) =>
+            ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name))),
+          ),
+          cells: [...document.querySelectorAll("#grid text.cell")].map((one) => Number(one.textContent)).sort(),
+          words: document.getElementById("grid-words").textContent,
+        }));
+        const [w, h] = drawn.frame;
+        const wanted = crops.map((b) => [
+          (b[across][0] / shape[across]) * w,
+          (b[down][0] / shape[down]) * h,
+          (128 / shape[across]) * w,
+          ((b[down][1] - b[down][0]) / shape[down]) * h,
+        ]);
+        for (const [i, want] of wanted.entries())
+          for (const [k, value] of want.entries()) assert.ok(Math.abs(drawn.crops[i][k] - value) < 0.11, `crop ${i}`);
+        const columns = new Map();
+        const seen = new Set();
+        for (const bounds of crops) {
+          const spans = bounds.map(([a, b], axis) =>
+            Array.from(
+              { length: Math.ceil(b / chunk[axis]) - Math.floor(a / chunk[axis]) },
+              (_, k) => Math.floor(a / chunk[axis]) + k,
+            ),
+          );
+          for (const z of spans[0])
+            for (const y of spans[1])
+              for (const x of spans[2]) {
+                const at = [z, y, x];
+                if (seen.has(String(at))) continue;
+                seen.add(String(at));
+                const key = `${at[down]},${at[across]}`;
+                columns.set(key, (columns.get(key) ?? 0) + 1);
+              }
+        }
+        assert.deepEqual(drawn.cells, [...columns.values()].sort());
+        assert.match(drawn.words, new RegExp(`${seen.size} chunks in ${columns.size} columns touched by 8 crops`));
+      }
+      await page.context().close();
+    });
+
+    test("the proposed chunk shape is the least wasteful of those asked about, and can be tried", async () => {
+      const page = await chromium.open(form);
+      const fields = {
+        type: "u16",
+        shape: "64,60,48",
+        chunk: "16,15,12",
+        shard: "",
+        crop: "12,20,16",
+        batch: "3",
+        window: "2",
+        seed: "5",
+        least: "4096",
+      };
+      await fill(page, fields);
+      const crops = cropsOf(fields.shape, fields.crop, 6, "5");
+      const needed = 6 * 12 * 20 * 16;
+      const asked = candidates({
+        shape: big(fields.shape),
+        levels: [big(fields.chunk)],
+        crop: big(fields.crop),
+        width: 2,
+        least: 4096n,
+      }).map((one) => one.map(Number));
+      assert.ok(asked.length > 20 && asked.every((one) => product(one) * 2 >= 4096));
+      const judged = asked.map((chunk) => ({ chunk, waste: (touched(chunk, crops).chunks * product(chunk)) / needed }));
+      judged.sort((a, b) => a.waste - b.waste || product(b.chunk) - product(a.chunk));
+      const [best] = judged;
+      const first = await page.$eval("#better-rows tr:nth-child(2)", (row) =>
+        [...row.children].map((cell) => cell.textContent),
+      );
+      assert.equal(first[0], best.chunk.join("×"));
+      assert.equal(first[1], `${best.waste.toFixed(2)}×`);
+      assert.equal(Number(first[2]), touched(best.chunk, crops).chunks);
+      assert.ok(Math.abs(size(first[3]) / (product(best.chunk) * 2) - 1) < 0.005, first[3]);
+      await page.click("#better-rows tr:nth-child(2) button");
+      await settled(page);
+      assert.deepEqual(numbers(await page.inputValue("#chunk")), best.chunk);
+      assert.equal(await text(page, "decode-waste"), `${best.waste.toFixed(2)}×`);
+      await page.context().close();
+    });
+  });
+}
