@@ -1,7 +1,8 @@
 //! Conversion of whole buffers and boxes, by the trusted native code or in the sandbox. Same bits.
 //!
 //! [`convert()`] and [`convert_box`] are for one call from any thread, [`convert_box_parallel`] spreads one call over
-//! threads; a [`Converter`] belongs to one worker and keeps its sandbox instance and its blocks. Errors name what does not fit; then nothing has been written.
+//! threads; a [`Converter`] belongs to one worker and keeps its sandbox instance and its block. Errors name what does not
+//! fit; then nothing has been written.
 
 mod boxes;
 mod parallel;
@@ -11,7 +12,7 @@ pub use parallel::convert_box_parallel;
 use crate::error::{Error, Result};
 use crate::sandbox::{Guest, GuestLimits, Sandbox};
 use crate::{ByteOrder, Dtype, SourceType, Status};
-use boxes::{BlockBuffers, c_order, for_each_block};
+use boxes::{Block, Packed, for_each_block};
 use damacy_core::convert::{ConvertError, Crop, Kernel, Level, RowSink};
 use std::cell::RefCell;
 use std::mem;
@@ -156,18 +157,20 @@ impl Converter {
 #[derive(Default)]
 struct Sandboxed {
     slot: GuestSlot,
-    buffers: BlockBuffers,
+    /// A block's elements in the source type.
+    gathered: Vec<u8>,
 }
 
 impl Sandboxed {
     fn convert(&mut self, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<()> {
         kernel.check_sizes(src, dst).map_err(refused)?;
-        self.slot.with(|guest| call(guest, kernel, src, dst))
+        self.slot
+            .with(|guest| guest.convert(kernel.source(), kernel.order(), kernel.output(), src, dst).map_err(failed))
     }
 
     fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
         kernel.check(crop, src, sink).map_err(refused)?;
-        self.slot.with(|guest| crop_in_blocks(guest, &mut self.buffers, kernel, crop, src, sink))
+        self.slot.with(|guest| crop_in_blocks(guest, &mut self.gathered, kernel, crop, src, sink))
     }
 }
 
@@ -196,10 +199,11 @@ impl GuestSlot {
     }
 }
 
-/// Gathers blocks of the box in the source type, has the guest convert them, and writes them to the sink.
+/// Has the guest convert blocks of the box, each read from `src` where its elements lie together and gathered otherwise,
+/// and scattered into the sink out of the guest's memory.
 fn crop_in_blocks(
     guest: &mut Guest,
-    buffers: &mut BlockBuffers,
+    gathered: &mut Vec<u8>,
     kernel: &Kernel,
     crop: &Crop<'_>,
     src: &[u8],
@@ -207,22 +211,30 @@ fn crop_in_blocks(
 ) -> Result<()> {
     let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
     let (gather, scatter) = (copy_kernel(src_width), copy_kernel(dst_width));
-    for_each_block(crop, src_width.max(dst_width), |block| {
-        let (gathered, converted) = buffers.sized(block.elements * src_width, block.elements * dst_width);
-        let packed = c_order(block.crop.extent, src_width);
-        let crop_in = Crop { dst_offset: 0, dst_strides: &packed, ..block.crop };
-        gather.crop(&crop_in, src, &mut &mut *gathered).map_err(refused)?;
-        call(guest, kernel, gathered, converted)?;
-        let packed = c_order(block.crop.extent, dst_width);
-        let crop_out = Crop { src_offset: 0, src_strides: &packed, ..block.crop };
-        scatter.crop(&crop_out, converted, sink).map_err(refused)
+    for_each_block(crop, src_width.max(dst_width), |Block { crop: block, elements }| {
+        let (bytes, packed) = (elements * src_width, Packed::new(block.extent, src_width));
+        let whole = src.get(block.src_offset..).and_then(|rest| rest.get(..bytes));
+        let elements = match whole.filter(|_| packed.is_layout_of(block.extent, block.src_strides)) {
+            Some(together) => together,
+            None => {
+                if gathered.len() < bytes {
+                    gathered.resize(bytes, 0);
+                }
+                let gathered = &mut gathered[..bytes];
+                let crop = Crop { dst_offset: 0, dst_strides: packed.strides(), ..block };
+                gather.crop(&crop, src, &mut &mut *gathered).map_err(refused)?;
+                gathered
+            }
+        };
+        let packed = Packed::new(block.extent, dst_width);
+        let crop = Crop { src_offset: 0, src_strides: packed.strides(), ..block };
+        guest
+            .convert_block(kernel.source(), kernel.order(), kernel.output(), elements, |converted| {
+                scatter.crop(&crop, converted, sink)
+            })
+            .map_err(failed)?
+            .map_err(refused)
     })
-}
-
-fn call(guest: &mut Guest, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<()> {
-    guest
-        .convert(kernel.source(), kernel.order(), kernel.output(), src, dst)
-        .map_err(|error| Error::new(error.status, "convert", error.message))
 }
 
 /// A kernel that copies elements of `width` bytes as they are.
@@ -234,6 +246,10 @@ fn copy_kernel(width: usize) -> Kernel {
         _ => (SourceType::U64, Dtype::U64),
     };
     Kernel::select(source, ByteOrder::NATIVE, output)
+}
+
+fn failed(error: damacy_core::error::Error) -> Error {
+    Error::new(error.status, "convert", error.message)
 }
 
 /// Refuses an environment that asks for vector instructions which do not exist here.

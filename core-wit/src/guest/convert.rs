@@ -26,5 +26,5 @@ fn too_long(bytes: usize) -> Error {
 }
 
 fn refused(error: ConvertError) -> Error {
-    Error::new(Status::Inval, format!("{error:?}"))
+    Error::new(Status::Inval, error.to_string())
 }

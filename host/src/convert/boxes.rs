@@ -1,32 +1,11 @@
 //! Cuts an N-d box into blocks that a guest converts in one call.
 //!
-//! A box that fits its source and destination in -> boxes of at most [`BLOCK_BYTES`] out, in C order.
+//! A box that fits its source and destination in -> boxes of at most [`BLOCK_BYTES`] out, in C order. Blocks whose
+//! elements lie together need no gathering.
 
 use crate::error::Result;
-use damacy_core::convert::Crop;
-
-/// Bytes of a block, in the wider of its two types: small enough to stay in L2 beside the guest's copies.
-pub(super) const BLOCK_BYTES: usize = 64 << 10;
-
-/// A block's elements in the source type and in the output type.
-#[derive(Default)]
-pub(super) struct BlockBuffers {
-    gathered: Vec<u8>,
-    converted: Vec<u8>,
-}
-
-impl BlockBuffers {
-    /// Both buffers, of `src` and `dst` bytes.
-    pub(super) fn sized(&mut self, src: usize, dst: usize) -> (&mut [u8], &mut [u8]) {
-        if self.gathered.len() < src {
-            self.gathered.resize(src, 0);
-        }
-        if self.converted.len() < dst {
-            self.converted.resize(dst, 0);
-        }
-        (&mut self.gathered[..src], &mut self.converted[..dst])
-    }
-}
+use crate::sandbox::BLOCK_BYTES;
+use damacy_core::convert::{Crop, MAX_RANK};
 
 /// A part of a box.
 pub(super) struct Block<'a> {
@@ -37,14 +16,36 @@ pub(super) struct Block<'a> {
 }
 
 /// Strides in bytes of a contiguous box in C order.
-pub(super) fn c_order(extent: &[u64], width: usize) -> Vec<isize> {
-    let mut strides = vec![0; extent.len()];
-    let mut stride = width as isize;
-    for (to, &extent) in strides.iter_mut().zip(extent).rev() {
-        *to = stride;
-        stride = stride.wrapping_mul(extent as isize);
+pub(super) struct Packed {
+    strides: [isize; MAX_RANK],
+    rank: usize,
+}
+
+impl Packed {
+    /// The strides of a box that has been checked, so that it has at most [`MAX_RANK`] axes.
+    pub(super) fn new(extent: &[u64], width: usize) -> Packed {
+        let mut packed = Packed { strides: [0; MAX_RANK], rank: extent.len() };
+        let mut stride = width as isize;
+        for (to, &extent) in packed.strides[..extent.len()].iter_mut().zip(extent).rev() {
+            *to = stride;
+            stride = stride.wrapping_mul(extent as isize);
+        }
+        packed
     }
-    strides
+
+    /// One stride for each axis.
+    pub(super) fn strides(&self) -> &[isize] {
+        &self.strides[..self.rank]
+    }
+
+    /// Whether a box of this extent with other strides lies in memory in the same way.
+    pub(super) fn is_layout_of(&self, extent: &[u64], strides: &[isize]) -> bool {
+        extent
+            .iter()
+            .zip(strides)
+            .zip(self.strides())
+            .all(|((&extent, stride), packed)| extent == 1 || stride == packed)
+    }
 }
 
 /// Calls `each` for every block of a box that has been checked against its source and destination.

@@ -4,10 +4,11 @@
 //! has grown past [`KEEP_BYTES`], the next call starts with a fresh one (a few microseconds).
 
 use super::bindings::Core;
+use super::bindings::exports::damacy::core::types;
 use super::limiter::Limiter;
 use super::map::{ArrayLists, array_param, request_lists};
 use super::runtime::{LARGEST_BYTES, Runtime};
-use super::{GuestLimits, Sandbox, bindings, clock, map};
+use super::{BLOCK_BYTES, GuestLimits, Sandbox, clock, map};
 use crate::error::Result;
 use crate::{ByteOrder, Dtype, SourceType, Status};
 use damacy_core::error::Error;
@@ -15,16 +16,15 @@ use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use damacy_core::planner::{Plan, Request};
 use std::mem;
 use std::sync::Arc;
+use wasmtime::component::WasmList;
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap};
 
-type Called<T> = wasmtime::Result<std::result::Result<T, bindings::exports::damacy::core::types::Error>>;
+/// Parameters of `convert.elements-in-place`.
+type ConvertParams<'a> = (types::Source, types::ByteOrder, types::Dtype, &'a [u8]);
+type Called<T> = wasmtime::Result<std::result::Result<T, types::Error>>;
 
 /// A memory larger than this goes back after the call, bytes.
 const KEEP_BYTES: u64 = 16 << 20;
-/// Bytes of source or output, whichever are more, in one block of a conversion: the block, its copy in the guest and the
-/// output stay in L2. `benches/sandbox.rs` shows what a call moves a second.
-const BLOCK_BYTES: usize = 64 << 10;
-
 /// One instance. A trap poisons it: later calls make a fresh instance first.
 pub struct Guest {
     sandbox: Arc<Sandbox>,
@@ -102,16 +102,33 @@ impl Guest {
         let elements = BLOCK_BYTES / source.width().max(output.width());
         let blocks = src.chunks(elements * source.width()).zip(dst.chunks_mut(elements * output.width()));
         for (src, dst) in blocks {
-            let converted = self.call("converting", |core, store| {
-                core.damacy_core_convert().call_elements(store, source.into(), order.into(), output.into(), src)
-            })?;
-            if converted.len() != dst.len() {
-                self.live = None;
-                return Err(Error::new(Status::Internal, "the sandbox's guest returned a block of the wrong size"));
-            }
-            dst.copy_from_slice(&converted);
+            self.convert_block(source, order, output, src, |converted| dst.copy_from_slice(converted))?;
         }
         Ok(())
+    }
+
+    /// Converts whole elements in one call, and gives `read` the result where it lies in the guest's memory.
+    ///
+    /// # Errors
+    /// `Internal` for a trap, `Budget` for a block too large for the guest's memory. Then `read` has not been called.
+    pub(crate) fn convert_block<T>(
+        &mut self,
+        source: SourceType,
+        order: ByteOrder,
+        output: Dtype,
+        src: &[u8],
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
+        let needed = src.len() / source.width() * output.width();
+        self.call("converting", |core, store| {
+            let function = core.damacy_core_convert().func_elements_in_place();
+            let function = function.func().typed::<ConvertParams<'_>, (WasmList<u8>,)>(&store)?;
+            let (list,) = function.call(&mut *store, (source.into(), order.into(), output.into(), src))?;
+            // The guest frees nothing after the call, so the list lies there until the next one.
+            let converted = list.as_le_slice(&*store);
+            wasmtime::ensure!(converted.len() == needed, "a block of {} bytes instead of {needed}", converted.len());
+            Ok(Ok(read(converted)))
+        })
     }
 
     /// One call into the guest, within its limits.

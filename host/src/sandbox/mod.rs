@@ -24,6 +24,10 @@ use std::time::Duration;
 /// The component that `core-wit/build-component.sh` made.
 static COMPONENT: &[u8] = include_bytes!("../../../core-wit/prebuilt/damacy-core.wasm");
 
+/// Bytes of source or output, whichever are more, in one call of a conversion: the block, its copy in the guest and the
+/// result stay in L2. `benches/sandbox.rs` shows what a call moves a second.
+pub(crate) const BLOCK_BYTES: usize = 128 << 10;
+
 /// Limits of one guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuestLimits {
