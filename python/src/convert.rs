@@ -45,6 +45,7 @@ impl Span {
 
 /// Converts every element of `source` into `out`. Neither may overlap the other.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python side has one call, with everything checked")]
 pub fn convert(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,

@@ -232,6 +232,24 @@ def test_jax_arrays_are_sources():
         convert(jnp.ones(2, jnp.bfloat16), "f32")
 
 
+@pytest.mark.parametrize("threads", [None, 1, 2, 7])
+def test_large_arrays_are_the_same_on_any_number_of_threads(threads):
+    source = np.arange(3 * 1001 * 1003, dtype=np.int64).reshape(3, 1001, 1003) * 7919 % 70_000 - 2000
+    expected = np.clip(source, 0, 65535).astype(np.uint16)
+    np.testing.assert_array_equal(convert(source, "u16", threads=threads), expected)
+    np.testing.assert_array_equal(convert(source.transpose(2, 0, 1), "u16", threads=threads), expected.transpose(2, 0, 1))
+    out = np.full((3, 1001, 2 * 1003), 77, np.uint16)
+    convert(source, "u16", out=out[:, ::-1, ::2], threads=threads)
+    np.testing.assert_array_equal(out[:, :, ::2], expected[:, ::-1])
+    assert (out[:, :, 1::2] == 77).all()
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025, 2.0, True, "2"])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(threads):
+    with pytest.raises(InvalidArgument, match="threads is .*accepted are None and 1 to 1024"):
+        convert([1], "u8", threads=threads)
+
+
 def test_other_threads_run_while_elements_are_converted():
     source = np.ones(1 << 26, np.float32)
     out = np.empty(source.shape, np.uint8)

@@ -32,6 +32,8 @@ pub(super) struct Flat {
     widen: Option<Loop>,
     /// For large outputs: copies a block to lines that nobody will read soon.
     stream: Option<Stream>,
+    /// Whether output elements are the source's.
+    is_copy: bool,
     widths: (usize, usize),
 }
 
@@ -56,16 +58,17 @@ impl Flat {
         let level = if level.is_available() { level } else { Level::Baseline };
         let widths = (source.width(), output.width());
         if is_identity(source, output) {
-            return Flat { run: copy_loop(widths.0), widen: None, stream: None, widths };
+            let stream = level_loop(level, source, output).map(|(_, stream)| stream);
+            return Flat { run: copy_loop(widths.0), widen: None, stream, is_copy: true, widths };
         }
         if let Some((run, stream)) = level_loop(level, source, output) {
-            return Flat { run, widen: None, stream: Some(stream), widths };
+            return Flat { run, widen: None, stream: Some(stream), is_copy: false, widths };
         }
         if source == SourceType::F16 && output != Dtype::F32 {
             let widen = Some(baseline_loop(source, Dtype::F32));
-            return Flat { run: baseline_loop(SourceType::F32, output), widen, stream: None, widths };
+            return Flat { run: baseline_loop(SourceType::F32, output), widen, stream: None, is_copy: false, widths };
         }
-        Flat { run: baseline_loop(source, output), widen: None, stream: None, widths }
+        Flat { run: baseline_loop(source, output), widen: None, stream: None, is_copy: false, widths }
     }
 
     /// Converts as many elements as both slices hold.
@@ -88,10 +91,15 @@ impl Flat {
         let (src_width, dst_width) = self.widths;
         let mut block = Aligned([0; STREAM_BLOCK]);
         for (src, dst) in src.chunks(STREAM_BLOCK / dst_width * src_width).zip(dst.chunks_mut(STREAM_BLOCK)) {
-            let block = &mut block.0[..dst.len()];
-            self.run_row(src, block);
+            let converted = if self.is_copy {
+                src
+            } else {
+                let block = &mut block.0[..dst.len()];
+                self.run_row(src, block);
+                block
+            };
             // SAFETY: `select` has taken the copy of a level that the CPU has.
-            unsafe { (stream.copy)(block, dst) };
+            unsafe { (stream.copy)(converted, dst) };
         }
         (stream.end)();
     }

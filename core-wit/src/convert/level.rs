@@ -60,7 +60,7 @@ impl Level {
         environment::requested().map(drop)
     }
 
-    #[cfg(feature = "std")]
+    #[cfg(all(feature = "std", not(target_family = "wasm")))]
     fn from_name(name: &str) -> Option<Level> {
         Level::ALL.into_iter().find(|level| level.name() == name && level.is_available())
     }
