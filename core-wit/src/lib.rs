@@ -11,6 +11,8 @@ pub mod rules;
 pub mod status;
 
 #[cfg(feature = "planner")]
+pub mod cost;
+#[cfg(feature = "planner")]
 pub mod error;
 #[cfg(feature = "planner")]
 pub mod metadata;

@@ -4,6 +4,7 @@
 //! state. A panic becomes a trap, which the host reports as `Internal` for that call alone.
 
 mod convert;
+mod cost;
 mod dtypes;
 mod metadata;
 mod planner;
