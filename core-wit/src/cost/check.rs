@@ -90,15 +90,15 @@ impl<'a> Checked<'a> {
         }
         let bounds: Vec<(u64, u64)> = request.spec.shape.iter().map(|&extent| (0, extent)).collect();
         let mut sample = SampleBox { array: 0, bounds };
+        // The planner's own bound.
+        let most = request.limits.max_chunks.min(u64::from(u32::MAX));
         for array in (0..).take(request.arrays.len()).filter(|&array| request.weight(array as usize) > 0) {
             sample.array = array;
-            check_sample(planned, &sample, self.counts.sample_elements, request.limits.max_chunks).map_err(
-                |mut error| {
-                    error.message.insert_str(0, "a crop at the origin: ");
-                    error.array = Some(array);
-                    error
-                },
-            )?;
+            check_sample(planned, &sample, self.counts.sample_elements, most).map_err(|mut error| {
+                error.message.insert_str(0, "a crop at the origin: ");
+                error.array = Some(array);
+                error
+            })?;
         }
         Ok(self)
     }

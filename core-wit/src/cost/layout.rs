@@ -7,6 +7,7 @@
 use super::boxes::rechunked;
 use super::check::{Checked, over_budget};
 use super::drawn::{axes, touched};
+use super::lookahead::WORTH;
 use super::unique::Points;
 use super::{CostRequest, Crops};
 use crate::error::Error;
@@ -56,7 +57,7 @@ pub struct LayoutAdvice {
     /// As it is stored.
     pub current: Layout,
     /// The chunk shape of 16 KiB to 4 MiB that costs least (decoded bytes, and [`CHUNK_OVERHEAD_BYTES`] for each different
-    /// chunk of a window), in shards of 64 MiB where there are many chunks. The current layout if nothing better was found.
+    /// chunk of a window), in shards of 64 MiB where there are many chunks. The current layout where that saves less than 5 %.
     pub best: Layout,
 }
 
@@ -112,7 +113,7 @@ pub fn advise_layout(request: &CostRequest<'_>, array: u32) -> Result<LayoutAdvi
     }
     let price = |layout: &Layout| layout.chunks * (layout.chunk_bytes as f64 + CHUNK_OVERHEAD_BYTES as f64);
     let best = best.and_then(|(_, chunk)| job.layout(job.sharded(chunk), MOST_USES));
-    let best = best.filter(|best| price(best) < price(&current)).unwrap_or_else(|| current.clone());
+    let best = best.filter(|best| price(best) < price(&current) * (1.0 - WORTH)).unwrap_or_else(|| current.clone());
     Ok(LayoutAdvice { array, current, best })
 }
 
@@ -187,7 +188,7 @@ impl Job<'_> {
                 let (crop, length) = (self.checked.request.spec.shape[axis], self.array.shape[axis]);
                 let half = from[axis].div_ceil(2);
                 let double = from[axis].saturating_mul(2).min(length);
-                let divided = (1..=4).map(|parts| crop.div_ceil(parts));
+                let divided = (1..=6).filter(|parts| crop % parts == 0).map(|parts| crop / parts);
                 for extent in [half, double].into_iter().chain(divided).filter(|&extent| extent != from[axis]) {
                     let mut chunk = from.clone();
                     chunk[axis] = extent;

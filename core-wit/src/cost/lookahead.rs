@@ -7,8 +7,9 @@ use super::{CostRequest, Crops};
 use crate::error::Error;
 use crate::planner::budget::working_bytes;
 
-/// What a larger window must still save of the decode waste to be worth its memory: 5 %.
-const WORTH: f64 = 0.05;
+/// What a larger window must still save of the decode waste to be worth its memory, and another layout to be worth
+/// writing: 5 %.
+pub(super) const WORTH: f64 = 0.05;
 /// Doublings that are looked at.
 const MOST_STEPS: usize = 40;
 
