@@ -4,8 +4,10 @@
 //! Starts are `0, stride, 2 * stride ...` as far as the crop fits. Chunks far from both ends are touched by one of two
 //! neighbouring counts of starts; only those within a crop of an end differ more. Nothing here grows with the grid.
 
-/// Classes that the chunks near one end are split into at most; where there are more chunks, neighbours share a class.
-const END_CLASSES: u64 = 24;
+/// Chunks near an end share a class with so large a part of those before them, where probabilities rise in proportion ...
+const SHARED: u64 = 12;
+/// ... and with so large a part of all that are near the end, where that is more. Together: 70 classes at most an end.
+const LEAST_SHARED: u64 = 1024;
 
 /// Chunks along one axis that a crop touches with one probability.
 #[derive(Clone, Copy, Debug)]
@@ -107,20 +109,21 @@ impl Axis {
         let mut precise = true;
         let [rising, (low, high), falling] = self.parts();
         let (steady, chunks) = (self.sum(low, high), u128::from(high - low));
-        if chunks > 0 {
-            // All of them are touched by this many starts or one more.
-            let least = steady / chunks;
+        // All of these are touched by as many starts or one more.
+        if let Some(least) = steady.checked_div(chunks) {
             let more = steady - least * chunks;
             self.add(classes, chunks - more, (chunks - more) * least);
             self.add(classes, more, more * (least + 1));
         }
-        for (mut from, end) in [rising, falling] {
-            let step = (end - from).div_ceil(END_CLASSES).max(1);
-            precise &= step == 1;
-            while from < end {
-                let to = end.min(from.saturating_add(step));
-                self.add(classes, u128::from(to - from), self.sum(from, to));
-                from = to;
+        for ((from, end), rises) in [(rising, true), (falling, false)] {
+            let length = end - from;
+            let (unit, mut near) = (length.div_ceil(LEAST_SHARED), 0);
+            while near < length {
+                let step = unit.max(near / SHARED).min(length - near);
+                let first = if rises { from + near } else { end - near - step };
+                self.add(classes, u128::from(step), self.sum(first, first + step));
+                precise &= step == 1;
+                near += step;
             }
         }
         precise
@@ -209,7 +212,7 @@ mod tests {
         {
             let axis = Axis::new(length, chunk, crop, stride);
             axis.classes(&mut classes);
-            assert!(classes.len() <= 2 * END_CLASSES as usize + 2);
+            assert!(classes.len() <= 2 * 70 + 2, "{}", classes.len());
             let total: u64 = counted(length, chunk, crop, stride).iter().sum();
             let expected = total as f64 / axis.starts as f64;
             let sum: f64 = classes.iter().map(|c| c.probability * c.chunks).sum();
@@ -231,6 +234,7 @@ mod tests {
                         axis.touching(0);
                         axis.touching(axis.grid() - 1);
                         axis.classes(&mut classes);
+                        assert!(classes.len() <= 2 * 70 + 2, "{axis:?}: {}", classes.len());
                         assert!(classes.iter().all(|c| c.probability > 0.0 && c.probability <= 1.0), "{axis:?}");
                         let sum: f64 = classes.iter().map(|c| c.probability * c.chunks).sum();
                         assert!((sum / axis.touched() - 1.0).abs() < 1e-9, "{axis:?}: {sum}");

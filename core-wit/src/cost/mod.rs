@@ -179,8 +179,8 @@ pub struct Estimate {
 /// let request = CostRequest { encoded: &[Encoded::Ratio(0.5)], window: 64, ..CostRequest::new(&spec, &arrays) };
 /// let cost = estimate(&request)?;
 /// assert_eq!(cost.needed_bytes, 64 * 64 * 128 * 128 * 2);
-/// assert_eq!(format!("{:.2} {:.2}", cost.use_waste, cost.decode_waste), "3.27 0.87");
-/// assert_eq!(cost.read_waste.map(|w| format!("{w:.2}")), Some("0.44".into()));
+/// assert_eq!(format!("{:.2} {:.2}", cost.use_waste, cost.decode_waste), "3.29 0.86");
+/// assert_eq!(cost.read_waste.map(|w| format!("{w:.2}")), Some("0.43".into()));
 /// # Ok::<(), damacy_core::error::Error>(())
 /// ```
 pub fn estimate(request: &CostRequest<'_>) -> Result<Estimate, Error> {

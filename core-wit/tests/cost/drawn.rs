@@ -205,6 +205,35 @@ fn averages_are_within_a_percent_of_simulation() {
 }
 
 #[test]
+fn shared_classes_cost_less_than_a_thousandth() {
+    let mut worst = 0f64;
+    for (length, chunk, crop) in
+        [(100_000u64, 1u64, 5_000u64), (100_000, 3, 60_000), (30_000, 7, 29_000), (99_999, 2, 333)]
+    {
+        // Starts that touch each chunk, counted by differences.
+        let chunks = length.div_ceil(chunk) as usize;
+        let mut counts = vec![0i64; chunks + 1];
+        for start in 0..=length - crop {
+            counts[(start / chunk) as usize] += 1;
+            counts[((start + crop - 1) / chunk) as usize + 1] -= 1;
+        }
+        for at in 1..=chunks {
+            counts[at] += counts[at - 1];
+        }
+        for window in [1, 3, 10, 100, 1000, 100_000] {
+            let job = Job::new(1, &[crop, 1], vec![array(SourceType::U8, &[length, 1], &[&[chunk, 1]])], window);
+            let cost = estimate(&job.request(Crops::Uniform)).unwrap();
+            let any = |&n: &i64| 1.0 - (1.0 - n as f64 / (length - crop + 1) as f64).powf(window as f64);
+            let expected: f64 = counts[..chunks].iter().map(any).sum();
+            worst = worst.max((cost.chunks / expected - 1.0).abs());
+            assert_eq!(cost.certainty == Certainty::Approximate, crop / chunk > 200 || crop / chunk == 166);
+        }
+    }
+    println!("largest error of shared classes: {worst:.6}");
+    assert!(worst < 1e-3, "{worst}");
+}
+
+#[test]
 fn an_array_of_a_trillion_chunks_is_priced_by_its_classes() {
     let array = array(SourceType::U16, &[640_000; 3], &[&[640; 3], &[64; 3]]);
     let mut job = Job::new(8, &[128; 3], vec![array], 64);
