@@ -2,7 +2,7 @@
 //!
 //! Untrusted bytes and numbers in -> typed values, converted elements, plans or typed errors out.
 //! No I/O, no threads, no clock. [`dtype`], [`rules`] and [`convert`] are `no_std` and never
-//! allocate; [`metadata`] and [`planner`] need the feature `planner`.
+//! allocate; [`metadata`], [`planner`] and [`cost`] need the feature `planner`.
 #![cfg_attr(not(feature = "planner"), no_std)]
 
 pub mod convert;

@@ -128,6 +128,24 @@ fn the_largest_look_ahead_is_the_largest_that_the_pipelines_budget_runs() {
 }
 
 #[test]
+fn plans_and_the_planners_own_limit_bound_the_look_ahead() {
+    // Chunks of one element: a batch of 256 bytes has 64 uses of 64 chunks, a plan of 64 * (28 + 24) bytes.
+    let job = Job::new(1, &[64], vec![array(SourceType::U8, &[64], &[&[1]])], 1);
+    let request = CostRequest { memory_bytes: 2 << 20, ..job.request(Crops::Uniform) };
+    let decode = 1 + 1 + (64 << 10) + (1 << 20);
+    let most = ((2 << 20) - decode) / (2 * 256 + 2 * 3328);
+    assert_eq!(advise_lookahead(&request).unwrap().most, most);
+
+    let limits = PlanLimits { memory_bytes: 60_000, ..PlanLimits::default() };
+    let request = CostRequest { limits, ..request };
+    let most = advise_lookahead(&request).unwrap().most;
+    assert_eq!(most, 10);
+    let samples: Vec<SampleBox> = (0..most).map(|_| crop(0, &[0], &[64])).collect();
+    let given = CostRequest { window: most, ..request };
+    estimate(&CostRequest { crops: Crops::Boxes(&samples), ..given }).unwrap();
+}
+
+#[test]
 fn enough_is_the_smallest_window_within_5_percent_of_the_largest() {
     let mut job = Job::new(4, &[64, 64], vec![array(SourceType::U16, &[512, 512], &[&[64, 64]])], 1);
     let request = job.request(Crops::Uniform);
