@@ -110,7 +110,7 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
         batch_uses += chosen * touched * per_batch as f64;
         batch_bytes += decoded.batch * bytes as f64;
     }
-    let total = || {
+    let mut total = || {
         let elements = checked.counts.sample_elements.checked_mul(window)?;
         sums.needed_bytes = match first_width.filter(|_| !widths_differ) {
             Some(width) => elements.checked_mul(width)?,
@@ -125,7 +125,6 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
         sums.batch = (whole(batch_chunks)?, whole(batch_uses)?, whole(batch_bytes)?);
         Some(sums)
     };
-    let mut total = total;
     total().ok_or_else(|| over_budget(window))
 }
 
