@@ -2,7 +2,7 @@
 //!
 //! Untrusted bytes and numbers in -> typed values, converted elements, plans or typed errors out.
 //! No I/O, no threads, no clock. [`dtype`], [`rules`] and [`convert`] are `no_std` and never
-//! allocate; [`metadata`] and [`planner`] need the feature `planner`.
+//! allocate; [`metadata`], [`planner`] and [`cost`] need the feature `planner`.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod convert;
@@ -10,6 +10,8 @@ pub mod dtype;
 pub mod rules;
 pub mod status;
 
+#[cfg(feature = "planner")]
+pub mod cost;
 #[cfg(feature = "planner")]
 pub mod error;
 #[cfg(feature = "planner")]

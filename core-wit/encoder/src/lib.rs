@@ -20,33 +20,17 @@ pub const MANIFEST: &str = "manifest.json";
 /// What to run when the prebuilt component is out of date.
 pub const REBUILD: &str = "core-wit/build-component.sh";
 
-/// Encodes a core module that wit-bindgen made as a validated component, without the names of its functions.
+/// Encodes a core module that wit-bindgen made as a validated component.
 ///
 /// # Errors
 /// If the module carries no component type, or does not fit it.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>> {
     wit_component::ComponentEncoder::default()
-        .module(&without_names(module)?)
+        .module(module)
         .context("the module has no component type: was it built with the feature `guest`?")?
         .validate(true)
         .encode()
         .context("the module does not fit its component type")
-}
-
-/// The module without its name section, an eighth of its bytes, which the linker keeps whatever `strip` says.
-fn without_names(module: &[u8]) -> Result<Vec<u8>> {
-    let mut stripped = wasm_encoder::Module::new();
-    for payload in wasmparser::Parser::new(0).parse_all(module) {
-        let payload = payload.context("the module is no WebAssembly module")?;
-        if matches!(&payload, wasmparser::Payload::CustomSection(section) if section.name() == "name") {
-            continue;
-        }
-        if let Some((id, range)) = payload.as_section() {
-            let data = &module[range.start as usize..range.end as usize];
-            stripped.section(&wasm_encoder::RawSection { id, data });
-        }
-    }
-    Ok(stripped.finish())
 }
 
 /// SHA-256 in hexadecimal.

@@ -5,6 +5,7 @@
 
 mod convert;
 mod convert_in_place;
+mod cost;
 mod dtypes;
 mod metadata;
 mod planner;

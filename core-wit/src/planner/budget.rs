@@ -24,9 +24,16 @@ pub(super) struct Need {
 }
 
 /// Bytes of the result for so many uses of so many chunks.
-pub(super) fn result_bytes(rank: u64, chunks: u64, uses: u64) -> Option<u64> {
+pub(crate) fn result_bytes(rank: u64, chunks: u64, uses: u64) -> Option<u64> {
     let bytes = u128::from(chunks) * chunk_result(rank) + u128::from(uses) * use_result(rank);
     u64::try_from(bytes).ok()
+}
+
+/// What planning takes at the most, working memory and result, for so many samples and uses: all but what the request's
+/// arrays and rank add.
+pub(crate) fn working_bytes(rank: u64, samples: u64, uses: u64) -> u128 {
+    let a_use = use_result(rank) + 32 + chunk_result(rank) + 8;
+    a_use * u128::from(uses) + (20 * u128::from(rank) + 12) * u128::from(samples)
 }
 
 fn chunk_result(rank: u64) -> u128 {
@@ -86,7 +93,7 @@ pub(super) fn reserve<T>(count: u64) -> Result<Vec<T>, Error> {
 }
 
 /// A vector of `count` default elements.
-pub(super) fn filled<T: Copy + Default>(count: u64) -> Result<Vec<T>, Error> {
+pub(crate) fn filled<T: Copy + Default>(count: u64) -> Result<Vec<T>, Error> {
     let mut vector = reserve(count)?;
     // `reserve` proved that the count is a `usize`.
     vector.resize(count as usize, T::default());

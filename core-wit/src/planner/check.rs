@@ -9,7 +9,7 @@ use crate::{SourceType, Status};
 
 /// What a valid request adds up to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     /// Elements of one sample.
     pub sample_elements: u64,
     /// Bytes of one whole batch in the output type.
@@ -29,12 +29,12 @@ pub(super) fn span(start: u64, stop: u64, chunk: u64) -> (u64, u64) {
 }
 
 /// The product, or `None` past 64 bits.
-pub(super) fn product(extents: &[u64]) -> Option<u64> {
+pub(crate) fn product(extents: &[u64]) -> Option<u64> {
     extents.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent))
 }
 
 /// Bytes of one decoded chunk, or `None` past 64 bits.
-pub(super) fn chunk_bytes(array: &ArrayMetadata, source: SourceType) -> Option<u64> {
+pub(crate) fn chunk_bytes(array: &ArrayMetadata, source: SourceType) -> Option<u64> {
     product(array.chunk_shape())?.checked_mul(source.width() as u64)
 }
 
@@ -52,7 +52,7 @@ fn at_array(mut error: Error, array: u32) -> Error {
 }
 
 /// Checks everything about a request and counts.
-pub(super) fn check(request: &Request<'_>) -> Result<Counts, Error> {
+pub(crate) fn check(request: &Request<'_>) -> Result<Counts, Error> {
     let mut counts = check_spec(request.spec)?;
     for (index, array) in (0..).zip(request.arrays) {
         check_array(index, array).map_err(|e| at_array(e, index))?;
@@ -170,7 +170,13 @@ fn check_missing(arrays: &[ArrayMetadata], missing: &MissingChunk) -> Result<(),
     Err(inval(format!("missing chunk {} is not in the grid: {}", tuple(&missing.coords), facts(index, array))))
 }
 
-fn check_sample(request: &Request<'_>, sample: &SampleBox, sample_elements: u64, limit: u64) -> Result<Counts, Error> {
+/// Checks one sample alone and counts; `limit` is of its chunk uses.
+pub(crate) fn check_sample(
+    request: &Request<'_>,
+    sample: &SampleBox,
+    sample_elements: u64,
+    limit: u64,
+) -> Result<Counts, Error> {
     let (spec, index) = (request.spec, sample.array);
     let Some(array) = request.arrays.get(index as usize) else {
         return Err(inval(format!("array {index} was asked for, of {} arrays", request.arrays.len())));

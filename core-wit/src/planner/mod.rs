@@ -6,12 +6,12 @@ use crate::Dtype;
 use crate::error::Error;
 use crate::metadata::ArrayMetadata;
 
-mod budget;
-mod check;
+pub(crate) mod budget;
+pub(crate) mod check;
 mod describe;
 mod emit;
 mod order;
-mod totals;
+pub(crate) mod totals;
 mod window;
 
 /// What every batch looks like.

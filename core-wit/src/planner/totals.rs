@@ -63,7 +63,7 @@ pub(super) fn totals(request: &Request<'_>, counts: &Counts, plan: &Plan) -> Res
 }
 
 /// `bytes * ratio`, rounded up, or `None` past 64 bits.
-fn encoded(bytes: u64, ratio: f64) -> Option<u64> {
+pub(crate) fn encoded(bytes: u64, ratio: f64) -> Option<u64> {
     let read = (bytes as f64 * ratio).ceil();
     // 2^64: the first that does not fit.
     (read < 18_446_744_073_709_551_616.0).then_some(read as u64)

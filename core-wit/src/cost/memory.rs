@@ -1,0 +1,145 @@
+//! The budget as arithmetic, shared by the estimate and the pipeline: sizes -> workers, buffers, bytes.
+//!
+//! Host: `buffers x batch + workers x decode + plans <= max_memory_bytes`, as `docs/budget.md` has it. Device:
+//! `2 x (batch + staging + table)`, as `docs/cost-model.md` has it.
+
+use crate::planner::budget::result_bytes;
+
+/// What a worker needs besides its chunk, and the least that a decode can need: 1 MiB.
+pub const LEAST_DECODE_BYTES: u64 = 1 << 20;
+
+/// What bounds a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of one whole batch in the output type, at least 1.
+    pub batch_bytes: u64,
+    /// Worker threads at the most.
+    pub workers: u64,
+    /// Output buffers at the most.
+    pub max_buffers: u64,
+    /// The whole budget, bytes.
+    pub memory_bytes: u64,
+}
+
+/// How much runs at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// Workers that may decode at a time.
+    pub workers: u64,
+    /// Output buffers that may exist.
+    pub buffers: u64,
+}
+
+/// Most encoded bytes that a chunk of `decoded` bytes may have: an eighth more, and 64 KiB for headers.
+pub fn encoded_limit(decoded: u64) -> u64 {
+    decoded.saturating_add(decoded / 8).saturating_add(64 << 10)
+}
+
+/// Memory to decode one chunk of `decoded` bytes, saturating.
+pub fn decode_need(decoded: u64) -> u64 {
+    decoded.saturating_add(encoded_limit(decoded)).saturating_add(LEAST_DECODE_BYTES)
+}
+
+/// Memory of a plan: `chunks * (16 + 8 * rank) + uses * (4 + 24 * rank)`, or `None` past 64 bits.
+pub fn plan_bytes(rank: u64, chunks: u64, uses: u64) -> Option<u64> {
+    result_bytes(rank, chunks, uses)
+}
+
+/// As many workers, then as many buffers, as the budget carries; `None` if not even one worker and two buffers.
+///
+/// ```
+/// use damacy_core::cost::memory::{Fit, Sizes, decode_need, fit};
+/// let sizes = Sizes { batch_bytes: 32 << 20, workers: 2, max_buffers: u64::MAX, memory_bytes: 1 << 30 };
+/// assert_eq!(fit(&sizes, decode_need(256 << 10), 0), Some(Fit { workers: 2, buffers: 31 }));
+/// ```
+pub fn fit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> Option<Fit> {
+    let batch = sizes.batch_bytes.max(1);
+    let spare = sizes.memory_bytes.checked_sub(plan_bytes)?.checked_sub(batch.checked_mul(2)?)?;
+    let workers = (spare / decode_bytes.max(1)).min(sizes.workers);
+    if workers == 0 {
+        return None;
+    }
+    let buffers = 2 + (spare - workers * decode_bytes) / batch;
+    Some(Fit { workers, buffers: buffers.min(sizes.max_buffers) })
+}
+
+/// Most batches in a window: half of the buffers, so that the next window can run while one is consumed; at least one.
+pub fn window_batches(lookahead_batches: u64, buffers: u64) -> u64 {
+    lookahead_batches.min(buffers / 2).max(1)
+}
+
+/// Host memory to run look-ahead windows of one size without a pause, by component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostMemory {
+    /// One batch in the output type.
+    pub batch_bytes: u64,
+    /// Output buffers: two windows of whole batches.
+    pub buffers: u64,
+    /// Decoding one of the largest chunks: its decoded size, the most its encoded form may have, 1 MiB.
+    pub decode_bytes: u64,
+    /// Decodes at a time.
+    pub workers: u64,
+    /// The plans of two windows.
+    pub plan_bytes: u64,
+    /// `buffers * batch_bytes + workers * decode_bytes + plan_bytes`.
+    pub total_bytes: u64,
+    /// The least that runs at all, one batch at a time: `2 * batch_bytes + decode_bytes` and the plan of a batch.
+    pub least_bytes: u64,
+}
+
+/// Device memory to assemble batches there while the next one is uploaded, by component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Two output buffers.
+    pub output_bytes: u64,
+    /// Decoded chunks of two batches, in their source types. As much pinned host memory stages them.
+    pub staging_bytes: u64,
+    /// The tables of uses of two batches: `4 + 24 * rank` bytes a use.
+    pub table_bytes: u64,
+    /// Their sum.
+    pub total_bytes: u64,
+}
+
+/// What the memory need follows from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub rank: u64,
+    pub batch_bytes: u64,
+    pub window_batches: u64,
+    pub workers: u64,
+    pub largest_chunk_bytes: u64,
+    /// Chunks and uses of the largest window.
+    pub window: (u64, u64),
+    /// Chunks, uses and decoded bytes of the largest batch.
+    pub batch: (u64, u64, u64),
+}
+
+impl Load {
+    /// `None` past 64 bits.
+    pub(super) fn need(&self) -> Option<(HostMemory, DeviceMemory)> {
+        let decode_bytes = decode_need(self.largest_chunk_bytes);
+        let buffers = self.window_batches.checked_mul(2)?;
+        let plans = plan_bytes(self.rank, self.window.0, self.window.1)?.checked_mul(2)?;
+        let output_bytes = self.batch_bytes.checked_mul(2)?;
+        let decodes = self.workers.checked_mul(decode_bytes)?;
+        let a_plan = plan_bytes(self.rank, self.batch.0, self.batch.1)?;
+        let staging_bytes = self.batch.2.checked_mul(2)?;
+        let table_bytes = plan_bytes(self.rank, 0, self.batch.1)?.checked_mul(2)?;
+        let host = HostMemory {
+            batch_bytes: self.batch_bytes,
+            buffers,
+            decode_bytes,
+            workers: self.workers,
+            plan_bytes: plans,
+            total_bytes: buffers.checked_mul(self.batch_bytes)?.checked_add(decodes)?.checked_add(plans)?,
+            least_bytes: output_bytes.checked_add(decode_bytes)?.checked_add(a_plan)?,
+        };
+        let device = DeviceMemory {
+            output_bytes,
+            staging_bytes,
+            table_bytes,
+            total_bytes: output_bytes.checked_add(staging_bytes)?.checked_add(table_bytes)?,
+        };
+        Some((host, device))
+    }
+}
