@@ -211,6 +211,7 @@ fn crop_in_blocks(
 ) -> Result<()> {
     let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
     let (gather, scatter) = (copy_kernel(src_width), copy_kernel(dst_width));
+    let mut conversion = guest.conversion(kernel.source(), kernel.order(), kernel.output()).map_err(failed)?;
     for_each_block(crop, src_width.max(dst_width), |Block { crop: block, elements }| {
         let (bytes, packed) = (elements * src_width, Packed::new(block.extent, src_width));
         let whole = src.get(block.src_offset..).and_then(|rest| rest.get(..bytes));
@@ -228,12 +229,7 @@ fn crop_in_blocks(
         };
         let packed = Packed::new(block.extent, dst_width);
         let crop = Crop { src_offset: 0, src_strides: packed.strides(), ..block };
-        guest
-            .convert_block(kernel.source(), kernel.order(), kernel.output(), elements, |converted| {
-                scatter.crop(&crop, converted, sink)
-            })
-            .map_err(failed)?
-            .map_err(refused)
+        conversion.block(elements, |converted| scatter.crop(&crop, converted, sink)).map_err(failed)?.map_err(refused)
     })
 }
 

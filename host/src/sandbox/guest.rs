@@ -101,38 +101,39 @@ impl Guest {
         }
         let elements = BLOCK_BYTES / source.width().max(output.width());
         let blocks = src.chunks(elements * source.width()).zip(dst.chunks_mut(elements * output.width()));
+        let mut conversion = self.conversion(source, order, output)?;
         for (src, dst) in blocks {
-            self.convert_block(source, order, output, src, |converted| dst.copy_from_slice(converted))?;
+            conversion.block(src, |converted| dst.copy_from_slice(converted))?;
         }
         Ok(())
     }
 
-    /// Converts whole elements in one call, and gives `read` the result where it lies in the guest's memory.
+    /// A conversion in blocks by the live instance.
     ///
     /// # Errors
-    /// `Internal` for a trap, `Budget` for a block too large for the guest's memory. Then `read` has not been called.
-    pub(crate) fn convert_block<T>(
+    /// Those of making a sandbox, where this process is a fork of the one that made the guest's.
+    pub(crate) fn conversion(
         &mut self,
         source: SourceType,
         order: ByteOrder,
         output: Dtype,
-        src: &[u8],
-        read: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, Error> {
-        let needed = src.len() / source.width() * output.width();
-        self.call("converting", |core, store| {
-            let function = core.damacy_core_convert().func_elements_in_place();
-            let function = function.func().typed::<ConvertParams<'_>, (WasmList<u8>,)>(&store)?;
-            let (list,) = function.call(&mut *store, (source.into(), order.into(), output.into(), src))?;
-            // The guest frees nothing after the call, so the list lies there until the next one.
-            let converted = list.as_le_slice(&*store);
-            wasmtime::ensure!(converted.len() == needed, "a block of {} bytes instead of {needed}", converted.len());
-            Ok(Ok(read(converted)))
-        })
+    ) -> Result<Conversion<'_>, Error> {
+        self.leave_parent()?;
+        Ok(Conversion { guest: self, source, order, output })
     }
 
     /// One call into the guest, within its limits.
     fn call<T>(&mut self, what: &str, call: impl FnOnce(&Core, &mut Store<Limiter>) -> Called<T>) -> Result<T, Error> {
+        self.leave_parent()?;
+        self.call_live(what, call)
+    }
+
+    /// The same, where no fork can have come between.
+    fn call_live<T>(
+        &mut self,
+        what: &str,
+        call: impl FnOnce(&Core, &mut Store<Limiter>) -> Called<T>,
+    ) -> Result<T, Error> {
         let limits = self.limits;
         let Live { store, core, runtime } = self.live()?;
         store.set_epoch_deadline(clock::ticks(limits.deadline));
@@ -154,17 +155,50 @@ impl Guest {
     }
 
     fn live(&mut self) -> Result<&mut Live, Error> {
-        if self.sandbox.process != std::process::id() {
-            // Made before a fork: locks of the old sandbox may be held for ever, so nothing of it is dropped.
-            mem::forget(self.live.take());
-            let sandbox = Sandbox::shared().map_err(|error| Error::new(error.status(), error.message()))?;
-            mem::forget(mem::replace(&mut self.sandbox, sandbox));
-        }
         let live = match self.live.take() {
             Some(live) => live,
             None => instantiate(&self.sandbox, self.limits)?,
         };
         Ok(self.live.insert(live))
+    }
+
+    /// Made before a fork: locks of the old sandbox may be held for ever, so nothing of it is dropped.
+    fn leave_parent(&mut self) -> Result<(), Error> {
+        if self.sandbox.process != std::process::id() {
+            mem::forget(self.live.take());
+            let sandbox = Sandbox::shared().map_err(|error| Error::new(error.status(), error.message()))?;
+            mem::forget(mem::replace(&mut self.sandbox, sandbox));
+        }
+        Ok(())
+    }
+}
+
+/// A conversion under way: one call into the guest for each block.
+pub(crate) struct Conversion<'a> {
+    guest: &'a mut Guest,
+    source: SourceType,
+    order: ByteOrder,
+    output: Dtype,
+}
+
+impl Conversion<'_> {
+    /// Converts whole elements and gives `read` the result where it lies in the guest's memory.
+    ///
+    /// # Errors
+    /// `Internal` for a trap, `Budget` for time or a block too large for the guest's memory. Then `read` has not been
+    /// called, and the next block has a fresh instance.
+    pub(crate) fn block<T>(&mut self, src: &[u8], read: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let Conversion { ref mut guest, source, order, output } = *self;
+        let needed = src.len() / source.width() * output.width();
+        guest.call_live("converting", |core, store| {
+            let function = core.damacy_core_convert().func_elements_in_place();
+            let function = function.func().typed::<ConvertParams<'_>, (WasmList<u8>,)>(&store)?;
+            let (list,) = function.call(&mut *store, (source.into(), order.into(), output.into(), src))?;
+            // The guest frees nothing after the call, so the list lies there until the next one.
+            let converted = list.as_le_slice(&*store);
+            wasmtime::ensure!(converted.len() == needed, "a block of {} bytes instead of {needed}", converted.len());
+            Ok(Ok(read(converted)))
+        })
     }
 }
 

@@ -1,12 +1,15 @@
 //! What only the inside can test: interfaces that the host itself does not call, and traps.
 
+use super::bindings::exports::damacy::core::types;
 use super::guest::trapped;
 use super::limiter::Limiter;
 use super::runtime::{Allocator, Runtime};
 use super::{GuestLimits, Sandbox, clock};
-use crate::{Dtype, SourceType, Status};
+use crate::{ByteOrder, Dtype, SourceType, Status};
+use damacy_core::convert::Kernel;
 use damacy_core::metadata::{ArrayMetadata, KeyEncoding, ZarrFormat};
 use std::time::Duration;
+use wasmtime::component::WasmList;
 use wasmtime::{Error, Store, Trap};
 
 fn instance(runtime: &Runtime) -> (Store<Limiter>, super::bindings::Core) {
@@ -62,7 +65,7 @@ fn object_keys_are_the_native_ones() {
             shape: vec![100, 100],
             data_type: "uint8".into(),
             source: Some(SourceType::U8),
-            byte_order: crate::ByteOrder::Little,
+            byte_order: ByteOrder::Little,
             fortran_order: false,
             levels: vec![vec![10, 10]],
             key_encoding,
@@ -75,6 +78,60 @@ fn object_keys_are_the_native_ones() {
         assert_eq!(found, key);
         assert_eq!(array.object_key(&[3, 4]), key);
     }
+}
+
+#[test]
+fn owned_results_are_the_native_ones() {
+    let sandbox = Sandbox::shared().expect("a sandbox");
+    let (mut store, core) = instance(&sandbox.main);
+    let convert = core.damacy_core_convert();
+    let src: Vec<u8> = (0..=255).collect();
+    for source in SourceType::ALL {
+        for output in Dtype::ALL {
+            let kernel = Kernel::select(source, ByteOrder::Big, output);
+            let mut expected = vec![0; src.len() / source.width() * output.width()];
+            kernel.convert(&src, &mut expected).expect("it fits");
+            let arguments = (source.into(), ByteOrder::Big.into(), output.into());
+            let found = convert.call_elements(&mut store, arguments.0, arguments.1, arguments.2, &src);
+            assert_eq!(found.expect("no trap").expect("converts"), expected, "{source} -> {output}");
+        }
+    }
+}
+
+#[test]
+fn a_ragged_source_is_refused_in_words_or_left_out() {
+    let sandbox = Sandbox::shared().expect("a sandbox");
+    let (mut store, core) = instance(&sandbox.main);
+    let convert = core.damacy_core_convert();
+    let (source, order, output) = (SourceType::U16.into(), ByteOrder::Little.into(), Dtype::U8.into());
+
+    let refused = convert.call_elements(&mut store, source, order, output, &[1, 0, 2]).expect("no trap");
+    let types::Error::InvalidArgument(problem) = refused.expect_err("three bytes are no u16") else {
+        panic!("a status")
+    };
+    assert_eq!(problem.message, "the source has 3 bytes, which are no whole number of elements of 2 bytes");
+
+    for (elements, expected) in [(&[1, 0, 2][..], &[1][..]), (&[1], &[]), (&[], &[]), (&[0, 1, 3, 0], &[255, 3])] {
+        let found = convert.call_elements_in_place(&mut store, source, order, output, elements).expect("no trap");
+        assert_eq!(found, expected, "{elements:?}");
+    }
+}
+
+#[test]
+fn a_result_in_place_outlives_other_calls_but_not_the_next_conversion() {
+    let sandbox = Sandbox::shared().expect("a sandbox");
+    let (mut store, core) = instance(&sandbox.main);
+    let function = core.damacy_core_convert().func_elements_in_place();
+    type Params = (types::Source, types::ByteOrder, types::Dtype, Vec<u8>);
+    let function = function.func().typed::<Params, (WasmList<u8>,)>(&store).expect("the world's type");
+    let arguments = |bytes: &[u8]| (SourceType::U8.into(), ByteOrder::Little.into(), Dtype::I8.into(), bytes.to_vec());
+
+    let (first,) = function.call(&mut store, arguments(&[1, 2, 200])).expect("no trap");
+    assert_eq!(first.as_le_slice(&store), [1, 2, 127]);
+    let names = core.damacy_core_dtypes().call_outputs(&mut store).expect("no trap");
+    assert_eq!((names.len(), first.as_le_slice(&store)), (10, &[1, 2, 127][..]));
+    let (second,) = function.call(&mut store, arguments(&[3, 4, 5])).expect("no trap");
+    assert_eq!((first.as_le_slice(&store), second.as_le_slice(&store)), (&[3, 4, 5][..], &[3, 4, 5][..]));
 }
 
 #[test]
