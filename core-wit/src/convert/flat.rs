@@ -18,6 +18,9 @@ pub(super) type Loop = unsafe fn(Rows);
 /// A destination of this many bytes and more is worth starting at a cache line's boundary.
 const ALIGNED_BYTES: usize = 4096;
 
+/// Outputs from this size on, bytes, are written past the caches.
+pub const LARGE_BYTES: usize = 4 << 20;
+
 /// Bytes of a cache line, which are those of the widest store too.
 const LINE: usize = 64;
 
@@ -41,6 +44,8 @@ pub(super) struct Flat {
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
     pub(super) copy: unsafe fn(&[u8], &mut [u8]),
+    /// Has the caches fetch bytes that will soon be read: by themselves they stop at the end of a page.
+    pub(super) fetch: fn(&[u8]),
     /// Makes what was copied visible before whatever is written next.
     pub(super) end: fn(),
     pub(super) from_bytes: usize,
@@ -90,7 +95,9 @@ impl Flat {
         };
         let (src_width, dst_width) = self.widths;
         let mut block = Aligned([0; STREAM_BLOCK]);
+        let mut ahead = src.chunks(STREAM_BLOCK / dst_width * src_width).skip(2);
         for (src, dst) in src.chunks(STREAM_BLOCK / dst_width * src_width).zip(dst.chunks_mut(STREAM_BLOCK)) {
+            (stream.fetch)(ahead.next().unwrap_or_default());
             let converted = if self.is_copy {
                 src
             } else {
@@ -146,6 +153,22 @@ impl Flat {
         };
         // SAFETY: the caller vouches for the rows.
         unsafe { rows.each(self.widths, convert) };
+    }
+}
+
+/// Copies bytes to a destination that will not be read soon and is a part of one larger than the caches: with the level's
+/// non-temporal stores, which cost less there than the caches' work. The shorter of the two says how many.
+pub fn copy_past_caches(src: &[u8], dst: &mut [u8]) {
+    match level_loop(Level::current(), SourceType::U8, Dtype::U8) {
+        // SAFETY: the current level is one that the CPU has.
+        Some((_, stream)) => unsafe {
+            (stream.copy)(src, dst);
+            (stream.end)();
+        },
+        None => {
+            let n = src.len().min(dst.len());
+            dst[..n].copy_from_slice(&src[..n]);
+        }
     }
 }
 

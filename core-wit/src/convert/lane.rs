@@ -3,12 +3,18 @@
 //! One element in -> one element out, the same bits as [`Rule::apply`], which most pairs use as it is. The others:
 //!
 //! - Rust's saturating `as` from float stays scalar on x86. Clamping in float first, with NaN steered to a bound or
-//!   masked, leaves a conversion that cannot leave its range and compiles to one instruction.
+//!   masked, leaves a conversion that cannot leave its range and compiles to one instruction (`to_integer_x86.rs`).
 //! - Between floats and 64-bit integers only AVX-512 converts whole vectors (`WIDE`). Elsewhere the value goes
 //!   through doubles that hold it, or its halves of 32 bits, exactly.
 //! - To bfloat16: integers of 8 bits need no rounding; the others never meet NaN.
+//! - From float16: by comparing floats, of which every vector instruction set has more than of narrow integers.
 
-use crate::rules::{Bf16, F16, F32, Rule, f16_to_f32};
+mod to_bf16;
+#[cfg_attr(target_arch = "x86_64", path = "lane/to_integer_x86.rs")]
+#[cfg_attr(not(target_arch = "x86_64"), path = "lane/to_integer.rs")]
+mod to_integer;
+
+use crate::rules::{F16, F32, Rule};
 
 /// A rule for the contiguous loops. `WIDE`: vectors convert 64-bit integers themselves.
 pub(super) trait Lane<O> {
@@ -38,154 +44,6 @@ as_written! {
     F32 => F32;
 }
 
-/// Integers that bfloat16's eight significant bits hold.
-macro_rules! to_bf16_exactly {
-    ($($source:ty)*) => {$(
-        impl Lane<Bf16> for $source {
-            #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> Bf16 {
-                upper_half((self as f32).to_bits())
-            }
-        }
-    )*};
-}
-to_bf16_exactly!(u8 i8);
-
-macro_rules! to_bf16_rounded {
-    ($($source:ty)*) => {$(
-        impl Lane<Bf16> for $source {
-            #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> Bf16 {
-                let F32(bits) = self.lane::<WIDE>();
-                upper_half(rounded(bits))
-            }
-        }
-    )*};
-}
-to_bf16_rounded!(u16 i16 u32 i32 u64 i64);
-
-impl Lane<Bf16> for F32 {
-    #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> Bf16 {
-        const QUIET: u32 = 0x0040_0000;
-        let nan = f32::from_bits(self.0).is_nan();
-        upper_half(if nan { self.0 | QUIET } else { rounded(self.0) })
-    }
-}
-
-/// Adds what carries into the upper half where the lower one is more than a half, or a half and the upper one odd.
-#[inline(always)]
-fn rounded(bits: u32) -> u32 {
-    bits.wrapping_add(0x7fff).wrapping_add((bits >> 16) & 1)
-}
-
-/// The shift keeps the sign, so that SSE2's saturating pack can narrow it.
-#[inline(always)]
-fn upper_half(bits: u32) -> Bf16 {
-    Bf16((bits as i32 >> 16) as u16)
-}
-
-/// `value` between two bounds; NaN becomes `low`.
-#[inline(always)]
-fn clamped(value: f32, low: f32, high: f32) -> f32 {
-    let value = if value > low { value } else { low };
-    if value < high { value } else { high }
-}
-
-macro_rules! float_to_narrow_integer {
-    ($($output:ty)*) => {$(
-        impl Lane<$output> for F32 {
-            #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
-                let value = f32::from_bits(self.0);
-                let clamped = clamped(value, <$output>::MIN as f32, <$output>::MAX as f32);
-                // SAFETY: the bounds of 16 bits and less are floats themselves, and `clamped` gives no NaN.
-                let integer = unsafe { clamped.to_int_unchecked::<i32>() };
-                // NaN has become the lower bound.
-                (if <$output>::MIN != 0 && value.is_nan() { 0 } else { integer }) as $output
-            }
-        }
-    )*};
-}
-float_to_narrow_integer!(u8 u16 i8 i16);
-
-/// The largest float below 2^`exponent`, for exponents that f32 has.
-const fn below_two_to(exponent: u32) -> f32 {
-    f32::from_bits(((127 + exponent) << 23) - 1)
-}
-
-macro_rules! float_to_integer_of_32_bits {
-    ($($output:ty, $bits:expr;)*) => {$(
-        impl Lane<$output> for F32 {
-            #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
-                const BELOW: f32 = below_two_to($bits);
-                let value = f32::from_bits(self.0);
-                // SAFETY: no NaN, not below the output's minimum, which is a float, and below 2^$bits, one more than
-                // its maximum.
-                let integer = unsafe { clamped(value, <$output>::MIN as f32, BELOW).to_int_unchecked::<$output>() };
-                let bounded = if value > BELOW { <$output>::MAX } else { integer };
-                if <$output>::MIN != 0 && value.is_nan() { 0 } else { bounded }
-            }
-        }
-    )*};
-}
-float_to_integer_of_32_bits! { u32, 32; i32, 31; }
-
-impl Lane<i64> for F32 {
-    #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> i64 {
-        const BELOW: f32 = below_two_to(63);
-        let value = f32::from_bits(self.0);
-        let clamped = clamped(value, i64::MIN as f32, BELOW);
-        let integer = if WIDE {
-            // SAFETY: no NaN, at least -2^63 and below 2^63.
-            unsafe { clamped.to_int_unchecked::<i64>() }
-        } else {
-            by_halves(clamped)
-        };
-        let bounded = if value > BELOW { i64::MAX } else { integer };
-        if value.is_nan() { 0 } else { bounded }
-    }
-}
-
-impl Lane<u64> for F32 {
-    #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> u64 {
-        const BELOW: f32 = below_two_to(64);
-        const TWO_63: f32 = (1u64 << 63) as f32;
-        let value = f32::from_bits(self.0);
-        let clamped = clamped(value, 0.0, BELOW);
-        let integer = if WIDE {
-            // SAFETY: no NaN, at least 0 and below 2^64.
-            unsafe { clamped.to_int_unchecked::<u64>() }
-        } else {
-            let large = clamped >= TWO_63;
-            let rest = by_halves(if large { clamped - TWO_63 } else { clamped }) as u64;
-            rest | u64::from(large) << 63
-        };
-        if value > BELOW { u64::MAX } else { integer }
-    }
-}
-
-/// A float from -2^63 on and below 2^63, truncated.
-#[inline(always)]
-fn by_halves(value: f32) -> i64 {
-    const TWO_31: f32 = (1u32 << 31) as f32;
-    const TWO_32: f64 = (1u64 << 32) as f64;
-    /// 1.5 * 2^52: a double near it holds an integer of 51 bits in its low bits.
-    const SHIFTER: f64 = (3u64 << 51) as f64;
-    // SAFETY: at least -2^31 and below 2^31, and no NaN.
-    let near = unsafe { clamped(value, -TWO_31, below_two_to(31)).to_int_unchecked::<i32>() };
-    // From 2^31 on a float has no fraction.
-    let whole = if value < TWO_31 && value > -TWO_31 { f64::from(near) } else { f64::from(value) };
-    // SAFETY: the quotient is at least -2^31 and below 2^31, and no NaN.
-    let upper = unsafe { (whole * (1.0 / TWO_32)).to_int_unchecked::<i32>() };
-    let lower = whole - f64::from(upper) * TWO_32;
-    let lower = (lower + SHIFTER).to_bits().wrapping_sub(SHIFTER.to_bits()) as i64;
-    (i64::from(upper) << 32).wrapping_add(lower)
-}
-
 macro_rules! wide_integer_to_float {
     ($($source:ty, $lowest:expr, $small:expr;)*) => {$(
         impl Lane<F32> for $source {
@@ -213,9 +71,21 @@ macro_rules! wide_integer_to_float {
 wide_integer_to_float! { i64, i64::MIN, 1 << 40; u64, u64::MIN, 0; }
 
 /// From float16 all other outputs go through float32, in blocks.
+///
+/// Subnormals become normal on the way, before anything is computed with them.
 impl Lane<F32> for F16 {
     #[inline(always)]
     fn lane<const WIDE: bool>(self) -> F32 {
-        f16_to_f32(self)
+        const REBIAS: u32 = (127 - 15) << 23;
+        const SMALLEST: f32 = 1.0 / 16_384.0; // the smallest normal float16, 2^-14
+        const PAST_LARGEST: f32 = 65_536.0; // what infinity would be if it were a number
+        let sign = u32::from(self.0 & 0x8000) << 16;
+        let widened = u32::from(self.0 & 0x7fff) << 13;
+        let value = f32::from_bits(widened.wrapping_add(REBIAS));
+        let subnormal = f32::from_bits(widened.wrapping_add(SMALLEST.to_bits())) - SMALLEST;
+        let finite = if value < SMALLEST { subnormal } else { value };
+        let infinite = if value >= PAST_LARGEST { f32::INFINITY.to_bits() } else { 0 };
+        let quiet = if value > PAST_LARGEST { 0x0040_0000 } else { 0 };
+        F32(sign | finite.to_bits() | infinite | quiet)
     }
 }

@@ -26,6 +26,7 @@ mod walk;
 mod x86;
 
 pub use error::ConvertError;
+pub use flat::{LARGE_BYTES, copy_past_caches};
 pub use level::{LEVEL_VARIABLE, Level, UnknownLevel};
 
 use crate::{ByteOrder, Dtype, SourceType};

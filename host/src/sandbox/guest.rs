@@ -11,6 +11,7 @@ use super::runtime::{LARGEST_BYTES, Runtime};
 use super::{BLOCK_BYTES, GuestLimits, Sandbox, clock, map};
 use crate::error::Result;
 use crate::{ByteOrder, Dtype, SourceType, Status};
+use damacy_core::convert::{LARGE_BYTES, copy_past_caches};
 use damacy_core::error::Error;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use damacy_core::planner::{Plan, Request};
@@ -99,11 +100,14 @@ impl Guest {
             );
             return Err(Error::new(Status::Inval, message));
         }
+        let large = dst.len() >= LARGE_BYTES;
         let elements = BLOCK_BYTES / source.width().max(output.width());
         let blocks = src.chunks(elements * source.width()).zip(dst.chunks_mut(elements * output.width()));
         let mut conversion = self.conversion(source, order, output)?;
         for (src, dst) in blocks {
-            conversion.block(src, |converted| dst.copy_from_slice(converted))?;
+            conversion.block(src, |converted| {
+                if large { copy_past_caches(converted, dst) } else { dst.copy_from_slice(converted) }
+            })?;
         }
         Ok(())
     }
