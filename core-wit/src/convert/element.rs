@@ -2,6 +2,10 @@
 
 use crate::rules::{Bf16, F16, F32};
 
+/// The bits of a float32 that was a float16: NaN, infinite, or between -65504 and 65504.
+#[derive(Clone, Copy)]
+pub(super) struct WasHalf(pub u32);
+
 /// An element as bytes.
 pub(super) trait Element: Copy {
     /// One element's bytes.
@@ -52,5 +56,6 @@ element! {
     i64, i64, |x| x, |x: i64| x;
     F16, u16, F16, |x: F16| x.0;
     F32, u32, F32, |x: F32| x.0;
+    WasHalf, u32, WasHalf, |x: WasHalf| x.0;
     Bf16, u16, Bf16, |x: Bf16| x.0;
 }

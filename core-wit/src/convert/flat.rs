@@ -2,7 +2,7 @@
 //!
 //! Rows in -> rows out, elements in the machine's byte order. The callers have checked sizes and bounds.
 
-use super::element::Element;
+use super::element::{Element, WasHalf};
 use super::lane::Lane;
 use super::level::Level;
 use super::rows::Rows;
@@ -71,7 +71,12 @@ impl Flat {
         }
         if source == SourceType::F16 && output != Dtype::F32 {
             let widen = Some(baseline_loop(source, Dtype::F32));
-            return Flat { run: baseline_loop(SourceType::F32, output), widen, stream: None, is_copy: false, widths };
+            let run = match output {
+                Dtype::I64 => baseline::<WasHalf, i64>,
+                Dtype::U64 => baseline::<WasHalf, u64>,
+                _ => baseline_loop(SourceType::F32, output),
+            };
+            return Flat { run, widen, stream: None, is_copy: false, widths };
         }
         Flat { run: baseline_loop(source, output), widen: None, stream: None, is_copy: false, widths }
     }
@@ -157,14 +162,20 @@ impl Flat {
 }
 
 /// Copies bytes to a destination that will not be read soon and is a part of one larger than the caches: with the level's
-/// non-temporal stores, which cost less there than the caches' work. The shorter of the two says how many.
-pub fn copy_past_caches(src: &[u8], dst: &mut [u8]) {
+/// non-temporal stores, which cost less there than the caches' work. The shorter of the two says how many. Meanwhile the
+/// caches fetch `next`, which will be read next.
+pub fn copy_past_caches(src: &[u8], dst: &mut [u8], next: &[u8]) {
     match level_loop(Level::current(), SourceType::U8, Dtype::U8) {
-        // SAFETY: the current level is one that the CPU has.
-        Some((_, stream)) => unsafe {
-            (stream.copy)(src, dst);
+        Some((_, stream)) => {
+            let step = next.len().div_ceil(dst.len().div_ceil(STREAM_BLOCK).max(1)).max(1);
+            let mut next = next.chunks(step);
+            for (src, dst) in src.chunks(STREAM_BLOCK).zip(dst.chunks_mut(STREAM_BLOCK)) {
+                (stream.fetch)(next.next().unwrap_or_default());
+                // SAFETY: the current level is one that the CPU has.
+                unsafe { (stream.copy)(src, dst) };
+            }
             (stream.end)();
-        },
+        }
         None => {
             let n = src.len().min(dst.len());
             dst[..n].copy_from_slice(&src[..n]);

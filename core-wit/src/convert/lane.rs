@@ -14,6 +14,7 @@ mod to_bf16;
 #[cfg_attr(not(target_arch = "x86_64"), path = "lane/to_integer.rs")]
 mod to_integer;
 
+use super::element::WasHalf;
 use crate::rules::{F16, F32, Rule};
 
 /// A rule for the contiguous loops. `WIDE`: vectors convert 64-bit integers themselves.
@@ -87,5 +88,24 @@ impl Lane<F32> for F16 {
         let infinite = if value >= PAST_LARGEST { f32::INFINITY.to_bits() } else { 0 };
         let quiet = if value > PAST_LARGEST { 0x0040_0000 } else { 0 };
         F32(sign | finite.to_bits() | infinite | quiet)
+    }
+}
+
+/// Where 64-bit conversions are not vectors, 32 bits hold all but infinity.
+impl Lane<i64> for WasHalf {
+    #[inline(always)]
+    fn lane<const WIDE: bool>(self) -> i64 {
+        let value = f32::from_bits(self.0);
+        let integer: i32 = F32(self.0).lane::<WIDE>();
+        let bounded = if value == f32::INFINITY { i64::MAX } else { integer.into() };
+        if value == f32::NEG_INFINITY { i64::MIN } else { bounded }
+    }
+}
+
+impl Lane<u64> for WasHalf {
+    #[inline(always)]
+    fn lane<const WIDE: bool>(self) -> u64 {
+        let integer: u16 = F32(self.0).lane::<WIDE>();
+        if f32::from_bits(self.0) == f32::INFINITY { u64::MAX } else { integer.into() }
     }
 }

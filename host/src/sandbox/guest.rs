@@ -102,11 +102,12 @@ impl Guest {
         }
         let large = dst.len() >= LARGE_BYTES;
         let elements = BLOCK_BYTES / source.width().max(output.width());
-        let blocks = src.chunks(elements * source.width()).zip(dst.chunks_mut(elements * output.width()));
         let mut conversion = self.conversion(source, order, output)?;
-        for (src, dst) in blocks {
+        let mut sources = src.chunks(elements * source.width()).peekable();
+        for dst in dst.chunks_mut(elements * output.width()) {
+            let (src, next) = (sources.next().unwrap_or_default(), sources.peek().copied().unwrap_or_default());
             conversion.block(src, |converted| {
-                if large { copy_past_caches(converted, dst) } else { dst.copy_from_slice(converted) }
+                if large { copy_past_caches(converted, dst, next) } else { dst.copy_from_slice(converted) }
             })?;
         }
         Ok(())

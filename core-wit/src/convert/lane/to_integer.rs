@@ -13,7 +13,7 @@ macro_rules! as_written {
         }
     )*};
 }
-as_written!(u32 u64 i32 i64);
+as_written!(u32 i32 i64);
 
 /// Vectors convert to 32 bits only.
 macro_rules! by_way_of_32_bits {
@@ -27,3 +27,16 @@ macro_rules! by_way_of_32_bits {
     )*};
 }
 by_way_of_32_bits!(u8 u16 i8 i16);
+
+/// Signed conversions are one instruction for more machines than unsigned ones.
+impl Lane<u64> for F32 {
+    #[inline(always)]
+    fn lane<const WIDE: bool>(self) -> u64 {
+        const TWO_63: f32 = (1u64 << 63) as f32;
+        let value = f32::from_bits(self.0);
+        let large = value >= TWO_63;
+        let rest = (if large { value - TWO_63 } else { value } as i64).max(0) as u64;
+        let integer = rest | if large { 1 << 63 } else { 0 };
+        if value >= 2.0 * TWO_63 { u64::MAX } else { integer }
+    }
+}
