@@ -164,12 +164,21 @@ struct Sandboxed {
 impl Sandboxed {
     fn convert(&mut self, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<()> {
         kernel.check_sizes(src, dst).map_err(refused)?;
-        self.slot
-            .with(|guest| guest.convert(kernel.source(), kernel.order(), kernel.output(), src, dst).map_err(failed))
+        self.slot.with(|guest| guest.convert_as(kernel, src, dst).map_err(failed))
     }
 
     fn crop(&mut self, kernel: &Kernel, crop: &Crop<'_>, src: &[u8], sink: &mut impl RowSink) -> Result<()> {
         kernel.check(crop, src, sink).map_err(refused)?;
+        let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
+        let elements = crop.extent.iter().product::<u64>() as usize;
+        let together = |strides, width| Packed::new(crop.extent, width).is_layout_of(crop.extent, strides);
+        if elements > 0 && together(crop.src_strides, src_width) && together(crop.dst_strides, dst_width) {
+            let src = src.get(crop.src_offset..).and_then(|rest| rest.get(..elements * src_width));
+            let src = src.ok_or_else(|| refused(ConvertError::OutOfSource))?;
+            let dst = sink.row(crop.dst_offset, elements * dst_width);
+            let dst = dst.ok_or_else(|| refused(ConvertError::OutOfDestination))?;
+            return self.slot.with(|guest| guest.convert_as(kernel, src, dst).map_err(failed));
+        }
         self.slot.with(|guest| crop_in_blocks(guest, &mut self.gathered, kernel, crop, src, sink))
     }
 }
@@ -211,6 +220,7 @@ fn crop_in_blocks(
 ) -> Result<()> {
     let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
     let (gather, scatter) = (copy_kernel(src_width), copy_kernel(dst_width));
+    let scatter = if kernel.is_for_large_output() { scatter.for_large_output() } else { scatter };
     let mut conversion = guest.conversion(kernel.source(), kernel.order(), kernel.output()).map_err(failed)?;
     for_each_block(crop, src_width.max(dst_width), |Block { crop: block, elements }| {
         let (bytes, packed) = (elements * src_width, Packed::new(block.extent, src_width));

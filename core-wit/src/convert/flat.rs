@@ -37,6 +37,7 @@ pub(super) struct Flat {
     stream: Option<Stream>,
     /// Whether output elements are the source's.
     is_copy: bool,
+    is_for_large_output: bool,
     widths: (usize, usize),
 }
 
@@ -63,11 +64,25 @@ impl Flat {
         let level = if level.is_available() { level } else { Level::Baseline };
         let widths = (source.width(), output.width());
         if is_identity(source, output) {
-            let stream = level_loop(level, source, output).map(|(_, stream)| stream);
-            return Flat { run: copy_loop(widths.0), widen: None, stream, is_copy: true, widths };
+            let stream = level_stream(level);
+            return Flat {
+                run: copy_loop(widths.0),
+                widen: None,
+                stream,
+                is_copy: true,
+                is_for_large_output: false,
+                widths,
+            };
         }
-        if let Some((run, stream)) = level_loop(level, source, output) {
-            return Flat { run, widen: None, stream: Some(stream), is_copy: false, widths };
+        if let Some(run) = level_loop(level, source, output) {
+            return Flat {
+                run,
+                widen: None,
+                stream: level_stream(level),
+                is_copy: false,
+                is_for_large_output: false,
+                widths,
+            };
         }
         if source == SourceType::F16 && output != Dtype::F32 {
             let widen = Some(baseline_loop(source, Dtype::F32));
@@ -76,15 +91,32 @@ impl Flat {
                 Dtype::U64 => baseline::<WasHalf, u64>,
                 _ => baseline_loop(SourceType::F32, output),
             };
-            return Flat { run, widen, stream: None, is_copy: false, widths };
+            return Flat { run, widen, stream: None, is_copy: false, is_for_large_output: false, widths };
         }
-        Flat { run: baseline_loop(source, output), widen: None, stream: None, is_copy: false, widths }
+        Flat {
+            run: baseline_loop(source, output),
+            widen: None,
+            stream: None,
+            is_copy: false,
+            is_for_large_output: false,
+            widths,
+        }
     }
 
-    /// Converts as many elements as both slices hold.
+    /// The same for rows of an output that is larger than the caches as a whole.
+    pub(super) fn for_large_output(&self) -> Flat {
+        let stream = self.stream.map(|stream| Stream { from_bytes: ALIGNED_BYTES, ..stream });
+        Flat { stream, is_for_large_output: true, ..*self }
+    }
+
+    pub(super) fn is_for_large_output(&self) -> bool {
+        self.is_for_large_output
+    }
+
+    /// Converts elements: both slices hold as many.
     pub(super) fn run(&self, src: &[u8], dst: &mut [u8]) {
         let (src_width, dst_width) = self.widths;
-        let head = if dst.len() >= ALIGNED_BYTES { dst.as_ptr().align_offset(LINE) / dst_width } else { 0 };
+        let head = if dst.len() >= ALIGNED_BYTES { dst.as_ptr().addr().wrapping_neg() % LINE / dst_width } else { 0 };
         if head == 0 {
             return self.run_from_boundary(src, dst);
         }
@@ -165,8 +197,8 @@ impl Flat {
 /// non-temporal stores, which cost less there than the caches' work. The shorter of the two says how many. Meanwhile the
 /// caches fetch `next`, which will be read next.
 pub fn copy_past_caches(src: &[u8], dst: &mut [u8], next: &[u8]) {
-    match level_loop(Level::current(), SourceType::U8, Dtype::U8) {
-        Some((_, stream)) => {
+    match level_stream(Level::current()) {
+        Some(stream) => {
             let step = next.len().div_ceil(dst.len().div_ceil(STREAM_BLOCK).max(1)).max(1);
             let mut next = next.chunks(step);
             for (src, dst) in src.chunks(STREAM_BLOCK).zip(dst.chunks_mut(STREAM_BLOCK)) {
@@ -299,19 +331,35 @@ fn baseline_loop(source: SourceType, output: Dtype) -> Loop {
 }
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<(Loop, Stream)> {
+fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
     Some(match (level, source, output) {
         (Level::Baseline, ..) => return None,
-        (Level::Avx2, SourceType::F16, Dtype::F32) => (widen_avx2, x86::STREAM_AVX2),
-        (Level::Avx2, ..) => (by_pair!(source, output, avx2, by_output!(output, half_avx2)), x86::STREAM_AVX2),
-        (Level::Avx512, ..) => {
-            let any = || by_pair!(source, output, avx512, by_output!(output, half_avx512));
-            (x86::by_hand_avx512(source, output).unwrap_or_else(any), x86::STREAM_AVX512)
-        }
+        (Level::Avx2, SourceType::F16, Dtype::F32) => widen_avx2,
+        (Level::Avx2, ..) => by_pair!(source, output, avx2, by_output!(output, half_avx2)),
+        (Level::Avx512, ..) => x86::by_hand_avx512(source, output).unwrap_or(by_pair!(
+            source,
+            output,
+            avx512,
+            by_output!(output, half_avx512)
+        )),
     })
 }
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+fn level_stream(level: Level) -> Option<Stream> {
+    match level {
+        Level::Baseline => None,
+        Level::Avx2 => Some(x86::STREAM_AVX2),
+        Level::Avx512 => Some(x86::STREAM_AVX512),
+    }
+}
+
 #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
-fn level_loop(_: Level, _: SourceType, _: Dtype) -> Option<(Loop, Stream)> {
+fn level_loop(_: Level, _: SourceType, _: Dtype) -> Option<Loop> {
+    None
+}
+
+#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+fn level_stream(_: Level) -> Option<Stream> {
     None
 }

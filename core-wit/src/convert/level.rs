@@ -62,7 +62,7 @@ impl Level {
 
     #[cfg(all(feature = "std", not(target_family = "wasm")))]
     fn from_name(name: &str) -> Option<Level> {
-        Level::ALL.into_iter().find(|level| level.name() == name && level.is_available())
+        Level::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name) && level.is_available())
     }
 }
 
@@ -74,11 +74,13 @@ impl fmt::Display for Level {
 
 /// [`LEVEL_VARIABLE`] names no level that this CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownLevel(());
+pub struct UnknownLevel {
+    given: &'static str,
+}
 
 impl fmt::Display for UnknownLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{LEVEL_VARIABLE} is set to something else than what this CPU has:")?;
+        write!(f, "{LEVEL_VARIABLE} is {:?}; accepted is what this CPU has:", self.given)?;
         Level::ALL.into_iter().filter(|level| level.is_available()).try_for_each(|level| write!(f, " {level}"))
     }
 }
@@ -119,7 +121,13 @@ mod environment {
         static REQUESTED: OnceLock<Result<Option<Level>, UnknownLevel>> = OnceLock::new();
         *REQUESTED.get_or_init(|| match std::env::var_os(LEVEL_VARIABLE) {
             None => Ok(None),
-            Some(name) => name.to_str().and_then(Level::from_name).map(Some).ok_or(UnknownLevel(())),
+            Some(name) if name.is_empty() => Ok(None),
+            Some(name) => {
+                let name = name.to_string_lossy();
+                // Once a process, for an error that lives as long.
+                let unknown = || UnknownLevel { given: name.clone().into_owned().leak() };
+                Level::from_name(&name).map(Some).ok_or_else(unknown)
+            }
         })
     }
 }

@@ -85,8 +85,8 @@ pub struct Crop<'a> {
 /// box: first for its two outermost elements (nothing is written), then for each row, once.
 ///
 /// # Safety
-/// The pointer that [`RowSink::rows`] returns is the first byte of `rows` rows of `len` bytes, `step` bytes apart, that
-/// may be written, and that nobody else reads or writes, as long as the sink is borrowed.
+/// The pointer that [`RowSink::rows`] returns is the first byte of `rows` rows of `len` initialised bytes, `step` bytes
+/// apart, that may be read and written, and that nobody else reads or writes until the sink is used again or dropped.
 pub unsafe trait RowSink {
     /// The first of some rows, or `None` if they are not wholly inside the destination.
     fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8>;
@@ -126,6 +126,16 @@ impl Kernel {
     pub fn select_at(level: Level, source: SourceType, order: ByteOrder, output: Dtype) -> Kernel {
         let swap = if order == ByteOrder::NATIVE || source.width() == 1 { Swap::Keep } else { Swap::Reverse };
         Kernel { source, order, output, swap, flat: Flat::select(level, source, output) }
+    }
+
+    /// The kernel for parts of an output of [`LARGE_BYTES`] and more, however small they are.
+    pub fn for_large_output(&self) -> Kernel {
+        Kernel { flat: self.flat.for_large_output(), ..*self }
+    }
+
+    /// Whether the kernel came from [`Kernel::for_large_output`].
+    pub fn is_for_large_output(&self) -> bool {
+        self.flat.is_for_large_output()
     }
 
     /// The source type.
@@ -192,6 +202,9 @@ impl Kernel {
             return Ok(());
         }
         let walk = Walk::new(crop, src_width, dst_width);
+        // The check bounds the elements by the destination's size.
+        let dst_bytes = crop.extent.iter().product::<u64>() as usize * dst_width;
+        let flat = if dst_bytes >= LARGE_BYTES { self.flat.for_large_output() } else { self.flat };
         let row = walk.row();
         if row.dst_stride != dst_width as isize {
             return self.scatter(&walk, src, sink);
@@ -207,7 +220,7 @@ impl Kernel {
                 let plane = Rows { src, src_step, dst, dst_step, rows, len: row.len };
                 // SAFETY: the check found the whole box inside the source, which is borrowed and so is not written, and
                 // the sink vouches for the rows of the destination.
-                unsafe { self.flat.run_plane(plane) };
+                unsafe { flat.run_plane(plane) };
                 Ok(())
             });
         }

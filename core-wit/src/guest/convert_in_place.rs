@@ -44,6 +44,9 @@ fn convert<'a>(source: u8, order: u32, output: u8, elements: &[u8], buffer: &'a 
     let count = elements.len() / source.width();
     let needed = count.checked_mul(output.width()).filter(|&needed| needed <= isize::MAX as usize)?;
     if buffer.len() < needed {
+        // Nothing of the last result is copied over.
+        buffer.clear();
+        buffer.try_reserve_exact(needed).ok()?;
         buffer.resize(needed, 0);
     }
     let converted = &mut buffer[..needed];

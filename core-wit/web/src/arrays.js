@@ -31,9 +31,18 @@ export function documentOf({ type, shape, levels }) {
 
 /** Which format a document is: by its own word, else by its name. */
 export function formatOf(text, name = "") {
-  const word = /"zarr_format"\s*:\s*(\d+)/.exec(text)?.[1];
-  if (word === "2" || word === "3") return `v${word}`;
+  const word = wordOf(text);
+  if (word === 2 || word === 3) return `v${word}`;
   return name.endsWith(".zarray") ? "v2" : "v3";
+}
+
+/** The document's zarr_format, also where it is no JSON that JavaScript reads (NaN, Infinity). */
+function wordOf(text) {
+  try {
+    return JSON.parse(text)?.zarr_format;
+  } catch {
+    return Number(/"zarr_format"\s*:\s*(\d+)/.exec(text)?.[1]);
+  }
 }
 
 /** The largest document read; the component's own limit. */

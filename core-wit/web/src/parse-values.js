@@ -48,11 +48,15 @@ export function parseValue(token, type) {
 
 function fromDecimal([, sign, mantissa, exponent], type) {
   const [left, right = ""] = mantissa.replaceAll("_", "").split(".");
-  const digits = BigInt(left + right);
+  const significant = (left + right).replace(/^0+/, "");
   let power = Number(exponent ?? 0) - right.length;
-  const leading = (left + right).replace(/^0+/, "").length + power; // the number is below 10^leading
-  if (leading > LARGEST_POWER || leading < -LARGEST_POWER || digits === 0n)
-    power = digits === 0n ? 0 : Math.sign(power) * LARGEST_POWER;
+  const leading = significant.length + power; // the number is below 10^leading
+  let digits = significant ? "1" : "0";
+  if (!significant) power = 0;
+  else if (leading > LARGEST_POWER) power = LARGEST_POWER;
+  else if (leading < -LARGEST_POWER) power = -LARGEST_POWER;
+  else digits = significant;
+  digits = BigInt(digits);
   const negative = sign === "-";
   const signed = negative ? -digits : digits;
   const num = power >= 0 ? signed * 10n ** BigInt(power) : signed;

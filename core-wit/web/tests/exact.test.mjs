@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { formatOf } from "../src/arrays.js";
 import { bitsOf, nearest, valueOf } from "../src/exact.js";
 import { note, show } from "../src/notes.js";
 import { parseValue, parseValues, toBytes, bitsAt } from "../src/parse-values.js";
@@ -107,6 +108,21 @@ test("decimal text takes the nearest float, ties to even", () => {
   assert.equal(parseValue("65519.999", "f16").bits, 0x7bffn);
   assert.deepEqual(parseValue("1e999999", "f32"), { bits: 0x7f800000n, inexact: "inf" });
   assert.equal(parseValue("1e-999999", "f32").bits, 0n);
+});
+
+test("numbers of very many digits take the nearest float too", () => {
+  const bits = (text) => parseValue(text, "f32").bits;
+  assert.equal(bits(`${"1".repeat(401)}.0`), 0x7f800000n);
+  assert.equal(bits(`-${"9".repeat(900)}`), 0xff800000n);
+  assert.equal(bits(`0.${"0".repeat(500)}${"1".repeat(500)}`), 0n);
+  assert.equal(bits(`1.5${"0".repeat(500)}`), 0x3fc00000n);
+  assert.equal(bits(`${"0".repeat(500)}2`), 0x40000000n);
+});
+
+test("a document's format is its own top-level word", () => {
+  assert.equal(formatOf('{"attributes": {"zarr_format": 2}, "zarr_format": 3}', ".zarray"), "v3");
+  assert.equal(formatOf('{"zarr_format": 2, "fill_value": NaN}'), "v2");
+  assert.equal(formatOf("{}", "a/.zarray"), "v2");
 });
 
 test("every shown number names its element and no other", () => {

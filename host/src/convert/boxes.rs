@@ -67,13 +67,17 @@ pub(super) fn for_each_block(
         cut -= 1;
         inner *= crop.extent[cut];
     }
-    let mut extent = crop.extent.to_vec();
+    let rank = crop.extent.len();
+    let mut extents = [1; MAX_RANK];
+    let extent = &mut extents[..rank];
+    extent.copy_from_slice(crop.extent);
     let Some(cut) = cut.checked_sub(1) else {
         return each(Block { crop: *crop, elements: inner as usize });
     };
     let step = (room / inner).max(1);
     extent[..cut].fill(1);
-    let mut start = vec![0u64; cut + 1];
+    let mut starts = [0u64; MAX_RANK];
+    let start = &mut starts[..=cut];
     loop {
         extent[cut] = step.min(crop.extent[cut] - start[cut]);
         let place = |offset: usize, strides: &[isize]| {
@@ -83,7 +87,7 @@ pub(super) fn for_each_block(
                 .fold(offset, |at, (&i, &stride)| at.wrapping_add_signed((i as isize).wrapping_mul(stride)))
         };
         let part = Crop {
-            extent: &extent,
+            extent,
             src_offset: place(crop.src_offset, crop.src_strides),
             dst_offset: place(crop.dst_offset, crop.dst_strides),
             ..*crop

@@ -1,31 +1,30 @@
-//! One conversion on several threads: a box and its destination -> slabs of about equal work, each to be converted alone.
+//! One conversion on several threads: a box and its destination -> parts of about equal work, each to be converted alone.
 //!
-//! The threads are a rayon pool of the call's own, which costs some 50 microseconds; nothing outlives the call, so a
-//! process may fork at any time. Small boxes stay on the calling thread.
+//! The threads are a rayon pool of the call's own, which costs some 50 microseconds; they have ended when the call
+//! returns, so a process may fork at any time. Small boxes stay on the calling thread.
 
 use super::{Engine, convert_box};
-use crate::Status;
-use crate::error::{Error, Result};
-use damacy_core::convert::{Crop, Kernel};
+use crate::error::Result;
+use damacy_core::convert::{Crop, Kernel, LARGE_BYTES, MAX_RANK};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Bytes read and written below which one thread is faster.
 const WORTH_BYTES: usize = 4 << 20;
 
-/// Bytes read and written by a slab, at least.
-const SLAB_BYTES: usize = 1 << 20;
+/// Bytes read and written by a part, at least.
+const PART_BYTES: usize = 1 << 20;
 
-/// Slabs a thread, so that a late thread is not waited for long.
-const SLABS_A_THREAD: usize = 4;
+/// Parts a thread, so that a late thread is not waited for long.
+const PARTS_A_THREAD: usize = 4;
 
 /// Converts an N-d box as [`convert_box`] does, on at most `threads` threads: by default, the cores that this process may
-/// use (its affinity and its control group's quota count).
+/// use (its affinity and its control group's quota count). Where the system refuses threads, on the calling one.
 ///
 /// # Errors
-/// As [`convert_box`] (a box that does not fit is refused before anything is written); `Oom` if the system refuses a
-/// thread.
+/// As [`convert_box`]; a box that does not fit is refused before anything is written.
 ///
 /// ```
 /// use damacy::convert::{Engine, convert_box_parallel};
@@ -47,85 +46,159 @@ pub fn convert_box_parallel(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<()> {
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    kernel.check(crop, src, &mut &mut *dst).map_err(super::refused)?;
-    let bytes = work(kernel, crop);
-    let count = (threads * SLABS_A_THREAD).min(bytes / SLAB_BYTES);
-    let slabs = if threads > 1 && bytes >= WORTH_BYTES { slabs(kernel, crop, dst, count) } else { None };
-    let Some(slabs) = slabs else {
+    let elements = crop.extent.iter().fold(1u64, |all, &extent| all.saturating_mul(extent)) as usize;
+    let bytes = elements.saturating_mul(kernel.source().width() + kernel.output().width());
+    if bytes < WORTH_BYTES {
         return convert_box(engine, kernel, crop, src, &mut &mut *dst);
-    };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.min(slabs.len()))
-        .thread_name(|index| format!("damacy-convert-{index}"))
-        .build()
-        .map_err(|error| {
-            let what = format!("the system refused a thread; {threads} were asked for");
-            Error::new(Status::Oom, "convert", what).with_source(error)
-        })?;
-    pool.install(|| slabs.into_par_iter().try_for_each(|slab| slab.convert(engine, kernel, crop, src)))
+    }
+    kernel.check(crop, src, &mut &mut *dst).map_err(super::refused)?;
+    // The parts are smaller than the whole, which decides how outputs are written.
+    let large = elements.saturating_mul(kernel.output().width()) >= LARGE_BYTES;
+    let kernel = if large { kernel.for_large_output() } else { *kernel };
+    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let count = threads.saturating_mul(PARTS_A_THREAD).min(bytes / PART_BYTES);
+    let mut parts = Vec::new();
+    if threads > 1 {
+        cut(Part::whole(crop, dst), kernel.output().width(), count, &mut parts);
+    } else {
+        parts.push(Part::whole(crop, dst));
+    }
+    let convert = |part: Part<'_>| part.convert(engine, &kernel, src);
+    match Pool::new(threads.min(parts.len())) {
+        Some(pool) => pool.rayon.install(|| parts.into_par_iter().try_for_each(convert)),
+        None => parts.into_iter().try_for_each(convert),
+    }
 }
 
-/// Bytes read and written for a box that has been checked.
-fn work(kernel: &Kernel, crop: &Crop<'_>) -> usize {
-    let elements = crop.extent.iter().fold(1u64, |all, &extent| all.saturating_mul(extent));
-    (elements as usize).saturating_mul(kernel.source().width() + kernel.output().width())
+/// Threads that have ended when this has been dropped.
+struct Pool {
+    rayon: rayon::ThreadPool,
+    _joined: Joined,
 }
 
-/// A range of one axis, and the part of the destination that it alone touches.
-struct Slab<'a> {
-    axis: usize,
-    start: u64,
-    len: u64,
-    /// Where `dst` starts in the whole destination.
-    dst_start: usize,
+/// Joins on drop. In a pool it is dropped after the field that ends the threads.
+struct Joined(Vec<thread::JoinHandle<()>>);
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        for handle in self.0.drain(..) {
+            // A worker's panic has reached the caller through rayon.
+            let _ = handle.join();
+        }
+    }
+}
+
+impl Pool {
+    /// `None` for one thread, and if the system refuses them.
+    fn new(threads: usize) -> Option<Pool> {
+        if threads < 2 {
+            return None;
+        }
+        let handles = Mutex::new(Vec::new());
+        let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(|worker| {
+            let name = format!("damacy-convert-{}", worker.index());
+            let handle = thread::Builder::new().name(name).spawn(|| worker.run())?;
+            handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+            Ok(())
+        });
+        let rayon = rayon.build();
+        let joined = Joined(handles.into_inner().unwrap_or_else(PoisonError::into_inner));
+        match rayon {
+            Ok(rayon) => Some(Pool { rayon, _joined: joined }),
+            Err(error) => {
+                log::debug!("converting on one thread: {error}");
+                None
+            }
+        }
+    }
+}
+
+/// A part of a checked box, and the part of the destination that it alone touches. No axis runs backwards in it.
+struct Part<'a> {
+    extent: [u64; MAX_RANK],
+    src_strides: [isize; MAX_RANK],
+    dst_strides: [isize; MAX_RANK],
+    rank: usize,
+    src_offset: usize,
+    /// Of the first element, in `dst`.
+    dst_offset: usize,
     dst: &'a mut [u8],
 }
 
-impl Slab<'_> {
-    fn convert(self, engine: Engine, kernel: &Kernel, whole: &Crop<'_>, src: &[u8]) -> Result<()> {
-        let mut extent = whole.extent.to_vec();
-        extent[self.axis] = self.len;
-        let moved = |offset: usize, strides: &[isize]| {
-            offset.wrapping_add_signed((self.start as isize).wrapping_mul(strides[self.axis]))
+impl<'a> Part<'a> {
+    fn whole(crop: &Crop<'_>, dst: &'a mut [u8]) -> Part<'a> {
+        let mut part = Part {
+            extent: [1; MAX_RANK],
+            src_strides: [0; MAX_RANK],
+            dst_strides: [0; MAX_RANK],
+            rank: crop.extent.len(),
+            src_offset: crop.src_offset,
+            dst_offset: crop.dst_offset,
+            dst,
         };
+        for (axis, &extent) in crop.extent.iter().enumerate() {
+            let (mut src, mut dst) = (crop.src_strides[axis], crop.dst_strides[axis]);
+            if dst < 0 {
+                let last = extent.saturating_sub(1) as isize;
+                part.src_offset = part.src_offset.wrapping_add_signed(last.wrapping_mul(src));
+                part.dst_offset = part.dst_offset.wrapping_add_signed(last.wrapping_mul(dst));
+                (src, dst) = (src.wrapping_neg(), -dst);
+            }
+            (part.extent[axis], part.src_strides[axis], part.dst_strides[axis]) = (extent, src, dst);
+        }
+        part
+    }
+
+    fn convert(self, engine: Engine, kernel: &Kernel, src: &[u8]) -> Result<()> {
         let crop = Crop {
-            extent: &extent,
-            src_offset: moved(whole.src_offset, whole.src_strides),
-            dst_offset: moved(whole.dst_offset, whole.dst_strides) - self.dst_start,
-            ..*whole
+            extent: &self.extent[..self.rank],
+            src_offset: self.src_offset,
+            src_strides: &self.src_strides[..self.rank],
+            dst_offset: self.dst_offset,
+            dst_strides: &self.dst_strides[..self.rank],
         };
         convert_box(engine, kernel, &crop, src, &mut &mut *self.dst)
     }
+
+    /// The axis that lies outermost in the destination, if it has more than one index.
+    fn outermost(&self) -> Option<usize> {
+        (0..self.rank).filter(|&axis| self.extent[axis] > 1).max_by_key(|&axis| self.dst_strides[axis])
+    }
+
+    /// Bytes from the first element to the end of the last one, for one index of an axis.
+    fn reach(&self, axis: usize, width: usize) -> usize {
+        let others = (0..self.rank).filter(|&other| other != axis);
+        others.map(|other| self.dst_strides[other] as usize * (self.extent[other] as usize - 1)).sum::<usize>() + width
+    }
 }
 
-/// Cuts a checked box into about `count` slabs along the axis that lies outermost in the destination; `None` if the
-/// slabs would interleave there.
-fn slabs<'a>(kernel: &Kernel, crop: &Crop<'_>, dst: &'a mut [u8], count: usize) -> Option<Vec<Slab<'a>>> {
-    let axis =
-        (0..crop.extent.len()).filter(|&axis| crop.extent[axis] > 1).max_by_key(|&axis| crop.dst_strides[axis])?;
-    let stride = usize::try_from(crop.dst_strides[axis]).ok()?;
-    // The bytes that one index of the axis touches, before and from its first element on.
-    let (mut before, mut behind) = (0usize, kernel.output().width());
-    for (other, (&extent, &stride)) in crop.extent.iter().zip(crop.dst_strides).enumerate() {
-        if other != axis {
-            let reach = stride.unsigned_abs().checked_mul(extent as usize - 1)?;
-            *(if stride < 0 { &mut before } else { &mut behind }) += reach;
-        }
+/// Cuts a part into about `count` ones: along its outermost axis, and where that has fewer indices, each of them again.
+fn cut<'a>(part: Part<'a>, width: usize, count: usize, parts: &mut Vec<Part<'a>>) {
+    let Some(axis) = part.outermost().filter(|_| count > 1) else {
+        return parts.push(part);
+    };
+    let (extent, stride, reach) = (part.extent[axis], part.dst_strides[axis] as usize, part.reach(axis, width));
+    if reach > stride {
+        // Its indices interleave in the destination.
+        return parts.push(part);
     }
-    if before + behind > stride {
-        return None;
-    }
-    let step = crop.extent[axis].div_ceil(count as u64).max(1);
-    let (mut slabs, mut rest, mut at) = (Vec::new(), dst, 0usize);
-    for start in (0..crop.extent[axis]).step_by(step as usize) {
-        let len = step.min(crop.extent[axis] - start);
-        let first = crop.dst_offset + start as usize * stride - before;
-        let end = first + (len as usize - 1) * stride + before + behind;
+    let step = extent.div_ceil(count as u64);
+    let again = count.div_ceil(extent.div_ceil(step) as usize);
+    let (mut rest, mut at) = (part.dst, 0usize);
+    for start in (0..extent).step_by(step as usize) {
+        let len = step.min(extent - start);
+        let first = part.dst_offset + start as usize * stride;
+        let end = first + (len as usize - 1) * stride + reach;
         let (_, from_first) = rest.split_at_mut(first - at);
-        let (part, behind_part) = from_first.split_at_mut(end - first);
-        slabs.push(Slab { axis, start, len, dst_start: first, dst: part });
-        (rest, at) = (behind_part, end);
+        let (dst, behind) = from_first.split_at_mut(end - first);
+        let mut piece = Part {
+            src_offset: part.src_offset.wrapping_add_signed((start as isize).wrapping_mul(part.src_strides[axis])),
+            dst_offset: 0,
+            dst,
+            ..part
+        };
+        piece.extent[axis] = len;
+        cut(piece, width, again, parts);
+        (rest, at) = (behind, end);
     }
-    Some(slabs)
 }

@@ -11,7 +11,7 @@ use super::runtime::{LARGEST_BYTES, Runtime};
 use super::{BLOCK_BYTES, GuestLimits, Sandbox, clock, map};
 use crate::error::Result;
 use crate::{ByteOrder, Dtype, SourceType, Status};
-use damacy_core::convert::{LARGE_BYTES, copy_past_caches};
+use damacy_core::convert::{Kernel, LARGE_BYTES, copy_past_caches};
 use damacy_core::error::Error;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use damacy_core::planner::{Plan, Request};
@@ -80,7 +80,7 @@ impl Guest {
     /// Converts contiguous elements, in blocks.
     ///
     /// # Errors
-    /// `Inval` for sizes that do not fit, `Internal` for a trap.
+    /// `Inval` for sizes that do not fit, `Budget` for the limits, `Oom` if no instance can be made, `Internal` for a trap.
     pub fn convert(
         &mut self,
         source: SourceType,
@@ -89,18 +89,17 @@ impl Guest {
         src: &[u8],
         dst: &mut [u8],
     ) -> Result<(), Error> {
-        let needed = (src.len() / source.width()).checked_mul(output.width());
-        if !src.len().is_multiple_of(source.width()) || needed != Some(dst.len()) {
-            let message = format!(
-                "{} bytes of {source} do not make {} bytes of {output} ({} and {} bytes an element)",
-                src.len(),
-                dst.len(),
-                source.width(),
-                output.width(),
-            );
-            return Err(Error::new(Status::Inval, message));
-        }
-        let large = dst.len() >= LARGE_BYTES;
+        self.convert_as(&Kernel::select(source, order, output), src, dst)
+    }
+
+    /// Converts contiguous elements, in blocks, as a kernel of native code would.
+    ///
+    /// # Errors
+    /// As [`Guest::convert`].
+    pub(crate) fn convert_as(&mut self, kernel: &Kernel, src: &[u8], dst: &mut [u8]) -> Result<(), Error> {
+        kernel.check_sizes(src, dst).map_err(|error| Error::new(Status::Inval, error.to_string()))?;
+        let (source, order, output) = (kernel.source(), kernel.order(), kernel.output());
+        let large = kernel.is_for_large_output() || dst.len() >= LARGE_BYTES;
         let elements = BLOCK_BYTES / source.width().max(output.width());
         let mut conversion = self.conversion(source, order, output)?;
         let mut sources = src.chunks(elements * source.width()).peekable();

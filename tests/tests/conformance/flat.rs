@@ -111,6 +111,7 @@ fn streamed_outputs_agree_with_the_rules() {
                     agrees_with_the_rules(&mut Kernels(level), &case);
                 }
             }
+            agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
         }
     }
 }

@@ -92,3 +92,30 @@ fn a_box_that_does_not_fit_is_refused_before_anything_is_written() {
     assert_eq!(refused.status(), Status::Inval);
     assert!(dst.iter().all(|&byte| byte == 0xa5));
 }
+
+/// Few indices outermost, and the outermost running backwards: the work is shared out all the same, at any number of
+/// threads, and no thread is left when the call returns.
+#[test]
+fn few_large_samples_are_shared_out_too() {
+    let extent = [2, 1_500_000];
+    let (src_strides, dst_strides) = ([3_000_000, 2], [-6_000_000, 4]);
+    let crop = Crop {
+        extent: &extent,
+        src_offset: 0,
+        src_strides: &src_strides,
+        dst_offset: 6_000_000,
+        dst_strides: &dst_strides,
+    };
+    agrees_with_one_thread(Engine::Native, &crop, &bytes(6_000_000), 12_000_000);
+    let kernel = Kernel::select(SourceType::U16, ByteOrder::Big, Dtype::F32);
+    let mut out = vec![0; 12_000_000];
+    let most = NonZeroUsize::MAX;
+    convert_box_parallel(Engine::Native, Some(most), &kernel, &crop, &bytes(6_000_000), &mut out).expect("it fits");
+    #[cfg(target_os = "linux")]
+    {
+        let named = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let tasks = std::fs::read_dir("/proc/self/task").expect("this process").flatten().map(named);
+        // Other tests of this program convert at the same time, with fewer threads.
+        assert_eq!(tasks.filter(|name| name.starts_with("damacy-convert-9")).count(), 0);
+    }
+}

@@ -161,3 +161,26 @@ to_bf16!(from_f16, row_from_f16, half_row_avx512::<Bf16>, 2, rounded_or_nan, "av
     _mm512_cvtph_ps(_mm256_loadu_si256(at.cast()))
 });
 to_bf16!(from_f32, row_from_f32, row::<F32, Bf16, true>, 4, rounded_or_nan, "avx512f", |at| _mm512_loadu_ps(at.cast()));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A CPU takes one of the two, so the suites see only that one.
+    #[test]
+    fn both_ways_from_16_bits_round_alike() {
+        if !has_bf16_instructions() {
+            return;
+        }
+        let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_ne_bytes).collect();
+        for (portable, by_bf16) in [(from_u16 as Loop, from_u16_by_bf16 as Loop), (from_i16, from_i16_by_bf16)] {
+            let (mut expected, mut got) = (vec![0; all.len()], vec![1; all.len()]);
+            // SAFETY: a CPU with AVX512_BF16 has what both need, and the row is two slices.
+            unsafe {
+                portable(Rows::one(&all, &mut expected, (2, 2)));
+                by_bf16(Rows::one(&all, &mut got, (2, 2)));
+            }
+            assert!(got == expected);
+        }
+    }
+}

@@ -26,7 +26,7 @@ macro_rules! stream {
         #[target_feature(enable = $features)]
         fn $name(src: &[u8], dst: &mut [u8]) {
             let n = src.len().min(dst.len());
-            let head = dst.as_ptr().align_offset($bytes).min(n);
+            let head = (dst.as_ptr().addr().wrapping_neg() % $bytes).min(n);
             let ((src_head, src), (dst_head, dst)) = (src[..n].split_at(head), dst[..n].split_at_mut(head));
             dst_head.copy_from_slice(src_head);
             let ((src, src_tail), (dst, dst_tail)) = (src.as_chunks::<$bytes>(), dst.as_chunks_mut::<$bytes>());
