@@ -246,7 +246,7 @@ def test_large_arrays_are_the_same_on_any_number_of_threads(threads):
 
 @pytest.mark.parametrize("threads", [0, -1, 1025, 2.0, True, "2"])
 def test_a_number_of_threads_that_makes_no_sense_is_refused(threads):
-    with pytest.raises(InvalidArgument, match="threads is .*accepted are None and 1 to 1024"):
+    with pytest.raises(damacy.InvalidArgument, match="threads is .*accepted are None and 1 to 1024"):
         convert([1], "u8", threads=threads)
 
 
