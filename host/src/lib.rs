@@ -5,6 +5,7 @@
 
 pub mod convert;
 pub mod error;
+pub mod inspect;
 pub mod pipeline;
 mod plan;
 pub mod sandbox;
@@ -14,6 +15,7 @@ pub use convert::Engine;
 pub use damacy_core::planner::BatchSpec;
 pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 pub use error::{Error, Result};
+pub use inspect::inspect;
 pub use pipeline::{
     Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
     SampleIter, Stats, Tag,
