@@ -4,7 +4,9 @@
 //! WebAssembly sandbox, reading and decoding in the background, conversion while scattering.
 
 pub mod convert;
+pub mod cost;
 pub mod error;
+mod opened;
 pub mod inspect;
 pub mod pipeline;
 mod plan;
@@ -12,6 +14,7 @@ pub mod sandbox;
 pub mod zarr;
 
 pub use convert::Engine;
+pub use cost::estimate;
 pub use damacy_core::planner::BatchSpec;
 pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 pub use error::{Error, Result};
