@@ -6,8 +6,9 @@
 pub mod convert;
 pub mod cost;
 pub mod error;
-mod opened;
 pub mod inspect;
+pub mod json;
+mod opened;
 pub mod pipeline;
 mod plan;
 pub mod sandbox;

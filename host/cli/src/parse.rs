@@ -144,7 +144,7 @@ pub fn limits(text: &str) -> Result<Limits, String> {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let twice = || format!("{name} is given twice");
         match name.trim() {
-            "memory" if limits.memory.is_none() => limits.memory = Some(bytes(value)?).filter(|&n| n > 0),
+            "memory" if limits.memory.is_none() => limits.memory = Some(bytes(value)?),
             "deadline" if limits.deadline.is_none() => limits.deadline = Some(duration(value)?),
             "chunks" if limits.chunks.is_none() => {
                 let chunks = value.parse::<u64>().ok();
@@ -152,7 +152,9 @@ pub fn limits(text: &str) -> Result<Limits, String> {
             }
             "memory" | "deadline" | "chunks" => return Err(twice()),
             _ => {
-                return Err(format!("{part:?}; accepted are memory=64MiB, deadline=1s and chunks=1048576, with commas"));
+                return Err(format!(
+                    "{part:?}; accepted are memory=64MiB, deadline=1s and chunks=1048576, with commas"
+                ));
             }
         }
     }

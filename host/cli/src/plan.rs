@@ -3,10 +3,12 @@
 //! The JSON is that of Python's `damacy.Plan.to_dict`, with the boxes of the samples.
 
 use crate::args::JobArgs;
+use crate::estimate::array_facts;
 use crate::failure::Failure;
 use crate::job::{Job, Opened, described, draw};
 use crate::output::{self, Table, bytes, count, figure, printable, tuple};
 use damacy::Planned;
+use damacy::json::{ArrayFields, OutputFields};
 use damacy_core::planner::{Request, SampleBox};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -27,10 +29,7 @@ pub fn run(args: &JobArgs) -> Result<(), Failure> {
         samples: &samples,
         missing: &[],
         encoded_ratios: &job.ratios(),
-        limits: damacy_core::planner::PlanLimits {
-            memory_bytes: job.limits.memory_bytes,
-            max_chunks: job.limits.max_chunks,
-        },
+        limits: job.limits.into(),
     };
     let plan = opened.guest.plan(&request).map_err(|error| described(&job, &opened.arrays, &error))?;
     let planned = Planned { arrays: opened.arrays, plan };
@@ -53,12 +52,7 @@ fn text(out: &mut dyn Write, job: &Job, samples: usize, planned: &Planned) -> io
     )?;
     let mut table = Table::default();
     for array in &planned.arrays {
-        let facts = &array.metadata;
-        let shards =
-            if facts.levels.len() > 1 { format!(", shards {}", tuple(facts.object_shape())) } else { String::new() };
-        let text =
-            format!("{} {}, chunks {}{shards}", facts.data_type, tuple(&facts.shape), tuple(facts.chunk_shape()));
-        table.row(["array", &format!("{}: {text}", array.uri)]);
+        table.row(["array", &array_facts(array)]);
     }
     table
         .row(["chunks", &format!("{}, used {} times", count(plan.chunks.len() as u64), count(plan.uses.len() as u64))]);
@@ -94,7 +88,7 @@ fn text(out: &mut dyn Write, job: &Job, samples: usize, planned: &Planned) -> io
 /// A plan in JSON.
 #[derive(Serialize)]
 struct Document<'a> {
-    output: Output<'a>,
+    output: OutputFields<'a>,
     samples: usize,
     boxes: Vec<Sample<'a>>,
     arrays: Vec<ArrayFields<'a>>,
@@ -104,26 +98,10 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Output<'a> {
-    samples: u64,
-    shape: &'a [u64],
-    dtype: &'static str,
-}
-
-#[derive(Serialize)]
 struct Sample<'a> {
     array: u32,
     #[serde(rename = "box")]
     bounds: &'a [(u64, u64)],
-}
-
-#[derive(Serialize)]
-struct ArrayFields<'a> {
-    uri: &'a str,
-    shape: &'a [u64],
-    dtype: &'a str,
-    chunk_shape: &'a [u64],
-    shard_shape: Option<&'a [u64]>,
 }
 
 #[derive(Serialize)]
@@ -159,20 +137,10 @@ impl<'a> Document<'a> {
     fn of(job: &'a Job, samples: &'a [SampleBox], planned: &'a Planned) -> Document<'a> {
         let totals = &planned.plan.totals;
         Document {
-            output: Output { samples: job.spec.samples, shape: &job.spec.shape, dtype: job.spec.dtype.full_name() },
+            output: (&job.spec).into(),
             samples: samples.len(),
             boxes: samples.iter().map(|sample| Sample { array: sample.array, bounds: &sample.bounds }).collect(),
-            arrays: planned
-                .arrays
-                .iter()
-                .map(|array| ArrayFields {
-                    uri: &array.uri,
-                    shape: &array.metadata.shape,
-                    dtype: array.metadata.source.map_or(array.metadata.data_type.as_str(), |source| source.full_name()),
-                    chunk_shape: array.metadata.chunk_shape(),
-                    shard_shape: (array.metadata.levels.len() > 1).then(|| array.metadata.object_shape()),
-                })
-                .collect(),
+            arrays: planned.arrays.iter().map(ArrayFields::from).collect(),
             totals: Totals {
                 elements: totals.elements,
                 output_bytes: totals.output_bytes,

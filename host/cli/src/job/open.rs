@@ -2,7 +2,7 @@
 
 use super::{Job, Origin, Store};
 use crate::failure::Failure;
-use damacy::sandbox::{Guest, GuestLimits, Sandbox};
+use damacy::sandbox::{Guest, Sandbox};
 use damacy::zarr::Array;
 use damacy::{Error, PlannedArray};
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits};
@@ -18,8 +18,7 @@ pub struct Opened {
 impl Opened {
     /// Opens all arrays of a job; of their files, only the metadata.
     pub fn of(job: &Job) -> Result<Opened, Failure> {
-        let limits = GuestLimits { memory_bytes: job.limits.memory_bytes, deadline: job.limits.deadline };
-        let mut guest = Sandbox::shared()?.guest(limits)?;
+        let mut guest = Sandbox::shared()?.guest(job.limits.into())?;
         let mut arrays = Vec::with_capacity(job.arrays.len());
         for (index, array) in job.arrays.iter().enumerate() {
             let at = |message: String| match job.origin {
