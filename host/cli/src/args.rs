@@ -15,6 +15,50 @@ Exit codes:
   15  RANK: another rank      23  INTERNAL: a bug of damacy
   16  IO: permission, reads";
 
+const INSPECT: &str = "\
+Show what an array's or a group's metadata says: an array's shape, data type, chunks, shards, codecs, fill value, and \
+which output types it converts to; the arrays inside a group, and for OME-Zarr 0.4 and 0.5 the levels of its images.";
+
+const PLAN: &str = "\
+Plan crops as one look-ahead window: which chunks are read, and where they go. Given boxes are planned all together; \
+of drawn crops, as many as a window holds are drawn.";
+
+const ESTIMATE: &str = "\
+Price a job: chunks, bytes, waste, memory, and advice. Exact for given boxes; for drawn crops averages over one window, in \
+closed form. docs/cost-model.md has the formulas.";
+
+const CONVERT: &str = "\
+Convert a raw or .npy file to an output type, by the rules that batches are converted by.
+
+Files whose names end in .npy are NumPy's (versions 1 to 3; the input in either byte order, C or Fortran order); all others \
+are raw elements. The output is in this machine's byte order: a .npy file in the input's order of axes, a raw file in C \
+order. It is written to a temporary file beside its place and put there as a whole.";
+
+const JOB: &str = r#"A job as JSON:
+  {"spec": {"samples": 8, "shape": [64, 128, 128], "dtype": "f32"},
+   "arrays": ["volume.zarr"],
+   "crops": "uniform"}
+
+  spec     samples a batch (default 1), shape of a sample, output type (default "f32")
+  arrays   each a URI, or an object with
+             "uri", or "metadata": a zarr.json or .zarray document
+             "weight": how often it is drawn (default 1)
+             "ratio": encoded bytes / decoded bytes; or "sizes": encoded bytes of each chunk in C order, 0 if missing
+  crops    "uniform" (the default), "grid", {"grid": {"stride": [...]}}, or {"boxes": [...]}, each box
+             [[start, stop], ...], or {"array": INDEX, "box": [[start, stop], ...]} where there are several arrays
+  window   samples of a look-ahead window (default 64)
+  seed     of the crops that plan draws (default 0)
+  workers  decodes at a time (default 1)
+  memory   host memory that the pipeline may use (default "1GiB")
+  limits   of each call into the sandbox: {"memory": "64MiB", "deadline": "1s", "chunks": 1048576}
+  advise   {"layout": INDEX, "lookahead": true}
+
+Examples:
+  damacy estimate --array volume.zarr --shape 64,128,128 --samples 8 --dtype bf16 --uniform 64 --ratio 0.6
+  damacy estimate job.json --limits memory=64MiB,deadline=1s,chunks=100000 --json
+  damacy plan --array volume.zarr --shape 64,128,128 --box 0:64,0:128,0:128 --box 32:96,0:128,64:192
+  generate-job | damacy plan - --json"#;
+
 /// Zarr arrays for training: look at them, plan and price reading them, convert files.
 ///
 /// No command reads an array's chunks. Metadata and jobs are untrusted input: they are parsed, planned and priced in a
@@ -31,12 +75,16 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Show what an array's or a group's metadata says
+    #[command(long_about = INSPECT)]
     Inspect(InspectArgs),
     /// Plan crops as one look-ahead window: which chunks are read, and where they go
+    #[command(long_about = PLAN, after_long_help = JOB)]
     Plan(JobArgs),
     /// Price a job: chunks, bytes, waste, memory, and advice
+    #[command(long_about = ESTIMATE, after_long_help = JOB)]
     Estimate(JobArgs),
     /// Convert a raw or .npy file to an output type, by the rules that batches are converted by
+    #[command(long_about = CONVERT)]
     Convert(ConvertArgs),
     /// Write a shell's completion script
     #[command(after_long_help = "\
@@ -62,9 +110,6 @@ pub enum Shell {
 }
 
 /// `damacy inspect`
-///
-/// An array: shape, data type, chunks, shards, codecs, fill value, and which output types it converts to. A group: the
-/// arrays inside, and for OME-Zarr 0.4 and 0.5 the levels of its images.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -79,45 +124,17 @@ pub struct InspectArgs {
     pub json: bool,
 }
 
-/// A job, as JSON or as options.
-///
-/// As JSON:
-///
-///   {"spec": {"samples": 8, "shape": [64, 128, 128], "dtype": "f32"},
-///    "arrays": ["volume.zarr"],
-///    "crops": "uniform"}
-///
-/// spec       samples a batch (default 1), shape of a sample, output type (default f32)
-/// arrays     each a URI, or an object with "uri" or "metadata" (a zarr.json or .zarray document), and
-///            "weight" (how often it is drawn, default 1), "ratio" (encoded bytes / decoded bytes) or "sizes" (encoded
-///            bytes of each chunk in C order, 0 where it is missing)
-/// crops      "uniform" (the default), "grid", {"grid": {"stride": [...]}}, or {"boxes": [...]}: each a list of
-///            [start, stop], or {"array": 0, "box": [[start, stop], ...]} where there are several arrays
-/// window     samples of a look-ahead window (default 64); of given boxes, plan takes all as one window
-/// seed       of the crops that plan draws (default 0)
-/// workers    decodes at a time (default 1)
-/// memory     host memory that the pipeline may use (default "1GiB")
-/// limits     {"memory": "64MiB", "deadline": "1s", "chunks": 1048576} of each call into the sandbox
-/// advise     {"layout": INDEX, "lookahead": true}
+/// `damacy plan` and `damacy estimate`
 #[derive(Args)]
-#[command(
-    verbatim_doc_comment,
-    after_long_help = "\
-Examples:
-  damacy estimate --array volume.zarr --shape 64,128,128 --samples 8 --dtype bf16 --uniform 64 --ratio 0.6
-  damacy estimate job.json --limits memory=64MiB,deadline=1s,chunks=100000 --json
-  damacy plan --array volume.zarr --shape 64,128,128 --box 0:64,0:128,0:128 --box 32:96,0:128,64:192
-  generate-job | damacy plan - --json"
-)]
 pub struct JobArgs {
     /// A file with the job as JSON; - for standard input
-    #[arg(conflicts_with_all = JOB_OPTIONS, required_unless_present = "arrays")]
+    #[arg(conflicts_with_all = JOB_OPTIONS)]
     pub job: Option<PathBuf>,
     /// An array's path or file:// URI; may be given several times
     #[arg(long = "array", value_name = "URI")]
     pub arrays: Vec<String>,
     /// Shape of a sample, such as 64,128,128
-    #[arg(long, value_parser = parse::shape, required_unless_present = "job")]
+    #[arg(long, value_parser = parse::shape)]
     pub shape: Option<Shape>,
     /// Samples a batch [default: 1]
     #[arg(long)]
@@ -170,10 +187,6 @@ const JOB_OPTIONS: [&str; 14] = [
 ];
 
 /// `damacy convert`
-///
-/// Files whose names end in .npy are NumPy's (versions 1 to 3; the input in either byte order, C or Fortran order); all
-/// others are raw elements. The output is in this machine's byte order: a .npy file in the input's order of axes, a raw
-/// file in C order. It is written to a temporary file beside it and put in place as a whole.
 #[derive(Args)]
 #[command(after_long_help = "\
 bfloat16 in a .npy file is written as uint16, since NumPy has no bfloat16:

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 /// Runs the command.
 pub fn run(args: &JobArgs) -> Result<(), Failure> {
-    let job = Job::of(args)?;
+    let job = Job::of(args, "estimate")?;
     let mut opened = Opened::of(&job)?;
     let metadata = opened.metadata();
     let crops = match &job.crops {
@@ -112,8 +112,8 @@ fn memory(out: &mut dyn Write, cost: &Estimate) -> io::Result<()> {
     let (host, device) = (&cost.host, &cost.device);
     writeln!(out, "host memory: {}, at least {}", bytes(host.total_bytes), bytes(host.least_bytes))?;
     let mut table = Table::default();
-    table.row(["batches", &format!("{} buffers of {}", count(host.buffers), bytes(host.batch_bytes))]);
-    table.row(["decoding", &format!("{} workers, {} each", count(host.workers), bytes(host.decode_bytes))]);
+    table.row(["batches", &format!("{} x {}", count(host.buffers), bytes(host.batch_bytes))]);
+    table.row(["decoding", &format!("{} x {}", count(host.workers), bytes(host.decode_bytes))]);
     table.row(["plans", &bytes(host.plan_bytes)]);
     table.write(out, "  ")?;
     writeln!(out, "device memory, for an executor there: {}", bytes(device.total_bytes))?;

@@ -1,6 +1,9 @@
 //! How a command fails: an error -> a message on standard error and an exit code.
 
+use crate::args::Cli;
 use crate::output::printable;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
 use damacy::{Error, Status};
 use std::error::Error as _;
 use std::io::{self, Write};
@@ -25,11 +28,13 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Wrong usage that clap cannot see.
-    pub fn usage(message: impl std::fmt::Display) -> Failure {
-        use clap::CommandFactory;
-        let error = crate::args::Cli::command().error(clap::error::ErrorKind::ArgumentConflict, message);
-        Failure::Usage(Box::new(error))
+    /// Wrong usage of a command that clap cannot see.
+    pub fn usage(command: &str, message: impl std::fmt::Display) -> Failure {
+        let mut cli = Cli::command();
+        // Each command's usage line has the program's name only once all is built.
+        cli.build();
+        let mut command = cli.find_subcommand(command).cloned().unwrap_or_else(Cli::command);
+        Failure::Usage(Box::new(command.error(ErrorKind::ArgumentConflict, message)))
     }
 
     /// Bad arguments: `INVAL`.

@@ -5,7 +5,7 @@
 use crate::args::JobArgs;
 use crate::estimate::array_facts;
 use crate::failure::Failure;
-use crate::job::{Job, Opened, described, draw};
+use crate::job::{Crops, Job, Opened, described, draw};
 use crate::output::{self, Table, bytes, count, figure, printable, tuple};
 use damacy::Planned;
 use damacy::json::{ArrayFields, OutputFields};
@@ -19,7 +19,7 @@ const MOST_CHUNKS: usize = 20;
 
 /// Runs the command.
 pub fn run(args: &JobArgs) -> Result<(), Failure> {
-    let job = Job::of(args)?;
+    let job = Job::of(args, "plan")?;
     let mut opened = Opened::of(&job)?;
     let metadata = opened.metadata();
     let samples = draw(&job, &metadata)?;
@@ -44,8 +44,12 @@ fn text(out: &mut dyn Write, job: &Job, samples: usize, planned: &Planned) -> io
     let spec = &job.spec;
     writeln!(
         out,
-        "{} samples of {} in {}, {} a batch, planned as one window",
+        "{} {} of {} in {}, {} a batch, planned as one window",
         count(samples as u64),
+        match job.crops {
+            Crops::Boxes(_) => "samples".to_owned(),
+            Crops::Uniform | Crops::Grid(_) => format!("crops, drawn with seed {},", job.seed),
+        },
         tuple(&spec.shape),
         spec.dtype,
         count(spec.samples)

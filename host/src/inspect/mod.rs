@@ -76,16 +76,12 @@ fn optional_error<S: Serializer>(error: &Option<Error>, serializer: S) -> Result
     error.as_ref().map(ErrorFields::from).serialize(serializer)
 }
 
-/// A member `"array"` or a member `"error"`.
+/// The members `"array"` and `"error"`, one of which is null.
 fn array_or_error<S: Serializer>(array: &Result<ArrayInfo>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Outcome<'a> {
-        Array(&'a ArrayInfo),
-        Error(ErrorFields<'a>),
+    struct Outcome<'a> {
+        array: Option<&'a ArrayInfo>,
+        error: Option<ErrorFields<'a>>,
     }
-    match array {
-        Ok(array) => Outcome::Array(array).serialize(serializer),
-        Err(error) => Outcome::Error(error.into()).serialize(serializer),
-    }
+    Outcome { array: array.as_ref().ok(), error: array.as_ref().err().map(ErrorFields::from) }.serialize(serializer)
 }

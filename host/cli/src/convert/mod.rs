@@ -39,13 +39,14 @@ pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
     let mut input = if is_npy(&args.input) {
         if args.source.is_some() || args.byte_order.is_some() || args.shape.is_some() {
             return Err(Failure::usage(
+                "convert",
                 "--source, --byte-order and --shape are for raw inputs; a .npy file says them itself",
             ));
         }
         open(&args.input).and_then(|(file, len)| npy_input(file, len)).map_err(about_input)?
     } else {
         let Some(source) = args.source else {
-            return Err(Failure::usage("a raw input needs --source (files whose names end in .npy do not)"));
+            return Err(Failure::usage("convert", "a raw input needs --source (files whose names end in .npy do not)"));
         };
         open(&args.input).and_then(|(file, len)| raw_input(file, len, source, args)).map_err(about_input)?
     };

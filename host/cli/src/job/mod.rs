@@ -125,19 +125,22 @@ impl JobArray {
 }
 
 impl Job {
-    /// The job of a command line.
-    pub fn of(args: &JobArgs) -> Result<Job, Failure> {
+    /// The job of a command line; `command` is whose it is.
+    pub fn of(args: &JobArgs, command: &str) -> Result<Job, Failure> {
         let mut job = match &args.job {
             Some(path) => read::read(&document(path)?)?,
-            None => Job::of_options(args)?,
+            None => Job::of_options(args, command)?,
         };
         job.limits = args.limits.unwrap_or_default().over(job.limits);
         Ok(job)
     }
 
-    fn of_options(args: &JobArgs) -> Result<Job, Failure> {
+    fn of_options(args: &JobArgs, command: &str) -> Result<Job, Failure> {
         let mut job = Job::default();
-        job.spec.shape = args.shape.clone().map_or(Vec::new(), |shape| shape.0);
+        let Some(shape) = args.shape.clone().filter(|_| !args.arrays.is_empty()) else {
+            return Err(Failure::usage(command, "give a job in JSON (a file, or -), or --array and --shape"));
+        };
+        job.spec.shape = shape.0;
         job.spec.samples = args.samples.unwrap_or(job.spec.samples);
         job.spec.dtype = args.dtype.unwrap_or(job.spec.dtype);
         let encoded = args.ratio.map_or(Encoded::Unknown, Encoded::Ratio);
@@ -145,7 +148,10 @@ impl Job {
         job.arrays = args.arrays.iter().map(array).collect();
         if !args.boxes.is_empty() {
             if args.arrays.len() != 1 {
-                return Err(Failure::usage("--box needs a single --array; a job in JSON can have boxes of several"));
+                return Err(Failure::usage(
+                    command,
+                    "--box needs a single --array; a job in JSON can have boxes of several",
+                ));
             }
             let sample = |bounds: &crate::parse::Bounds| SampleBox { array: 0, bounds: bounds.0.clone() };
             job.crops = Crops::Boxes(args.boxes.iter().map(sample).collect());

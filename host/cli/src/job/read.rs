@@ -94,6 +94,10 @@ fn array(place: &Place<'_>, json: &Json, index: usize, problems: &mut Problems) 
         array.store = Store::Uri(uri.clone());
         return array;
     }
+    if !matches!(json, Json::Object(_)) {
+        problems.refuse(place, json, "a path or file:// URI, or an object with \"uri\" or \"metadata\"");
+        return array;
+    }
     let Some(members) = problems.object(place, json, &["uri", "metadata", "weight", "ratio", "sizes"]) else {
         return array;
     };
