@@ -1,4 +1,4 @@
-"""``damacy.inspect`` says what zarr-python wrote; groups and OME-Zarr images are listed; faults are the specification's."""
+"""``damacy.inspect`` says what zarr-python wrote; groups and OME-Zarr images are listed; faults are typed."""
 
 import dataclasses
 import json
@@ -58,7 +58,8 @@ def test_arrays_are_what_zarr_python_says(tmp_path, layout, dtype):
 )
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_fill_values_are_those_written(tmp_path, dtype, fill, expected, zarr_format):
-    zarr.create_array(store=str(tmp_path), shape=(4,), chunks=(2,), dtype=dtype, fill_value=fill, zarr_format=zarr_format)
+    options = {"dtype": dtype, "fill_value": fill, "zarr_format": zarr_format}
+    zarr.create_array(store=str(tmp_path), shape=(4,), chunks=(2,), **options)
     found = damacy.inspect(tmp_path).fill_value
     assert found == expected
     assert type(found) is type(expected)
@@ -218,7 +219,10 @@ def test_malformed_transformations_are_refused_by_place(tmp_path, transformation
     ("document", "error"),
     [
         ('{"zarr_format": 3, "node_type": "group", "attributes": ' + "[" * 100_000, damacy.DecodeError),
-        ('{"zarr_format": 3, "node_type": "group", "attributes": {"ome": ' + "[" * 200 + "]" * 200 + "}}", damacy.DecodeError),
+        (
+            '{"zarr_format": 3, "node_type": "group", "attributes": {"ome": ' + "[" * 200 + "]" * 200 + "}}",
+            damacy.DecodeError,
+        ),
         ('{"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"multiscales": 1e999}}}', damacy.DecodeError),
         ('{"zarr_format": 4, "node_type": "group"}', damacy.DecodeError),
         ('{"node_type": "group"}', damacy.DecodeError),
@@ -289,6 +293,7 @@ def test_infos_compare_pickle_and_convert(tmp_path):
     error = as_dict["multiscales"][0]["levels"][1]["error"]
     assert (error["status"], error["code"]) == ("NOTFOUND", 3)
     array = found.arrays[0].array
-    assert array.to_dict()["converts_to"][:2] == ["float32", "bfloat16"] and json.loads(array.to_json()) == array.to_dict()
+    assert array.to_dict()["converts_to"][:2] == ["float32", "bfloat16"]
+    assert json.loads(array.to_json()) == array.to_dict()
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.complete = False

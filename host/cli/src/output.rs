@@ -37,7 +37,7 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Rows of columns that line up, all but the last column padded.
+/// Rows of columns that line up; the last cell of a row may be as long as it likes.
 #[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -54,7 +54,8 @@ impl Table {
     pub fn write(&self, out: &mut dyn Write, indent: &str) -> io::Result<()> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+            let padded = self.rows.iter().filter(|row| column + 1 < row.len());
+            padded.map(|row| row[column].chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &self.rows {

@@ -25,7 +25,8 @@ pub struct ArrayInfo {
     pub byte_order: ByteOrder,
     /// `C`, or `F` for Zarr v2 arrays whose chunks are stored first axis fastest.
     pub order: char,
-    /// What is read and decoded at once: the inner chunk, where there are shards.
+    /// What is read and decoded at once: the inner chunk, where there are shards that are read in part. Without a source
+    /// type shards are not looked into.
     pub chunk_shape: Vec<u64>,
     /// Shards that are read in part, outermost first; empty without.
     pub shard_shapes: Vec<Vec<u64>>,

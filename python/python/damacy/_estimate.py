@@ -21,7 +21,7 @@ from damacy._check import instance, integer
 from damacy._errors import InvalidArgument
 from damacy._plain import plain
 from damacy._plan import PlannedArray, boxes_of
-from damacy._values import BatchSpec, PlanLimits, Planner, Sample
+from damacy._values import BatchSpec, PlanLimits, Planner, Sample, _is_scalar
 
 # Encoded bytes / decoded bytes, or the encoded bytes of each chunk in C order, 0 for a missing one.
 Encoded: TypeAlias = float | Sequence[int]
@@ -318,7 +318,7 @@ def estimate(
     advise_lookahead: bool = False,
     planner: Planner = Planner(),  # noqa: B008 (immutable)
 ) -> Estimate:
-    """Prices a job, without a pipeline: exactly for given samples, in closed form and on average for crops that are drawn.
+    """Prices a job, without a pipeline: exactly for given samples, on average for crops that are drawn.
 
     No chunk is read; metadata is parsed, and the cost model runs, in the sandbox.
 
@@ -326,8 +326,8 @@ def estimate(
         output: What every batch looks like.
         crops: A finite iterable of samples, :class:`Uniform` or :class:`Grid`.
         window: Samples of a look-ahead window; rounded down to whole batches, but at least one batch.
-        encoded: What is known of encoded sizes: a ratio (encoded bytes / decoded bytes) for all arrays, or for arrays by
-            their URI a ratio, or the bytes of each chunk in C order (0 for a missing one).
+        encoded: What is known of encoded sizes: a ratio (encoded bytes / decoded bytes) for all arrays, or for arrays
+            by their URI a ratio, or the bytes of each chunk in C order (0 for a missing one).
         workers: Decodes at a time.
         memory_bytes: Host memory that the pipeline may use; bounds the advised look-ahead.
         advise_layout: The array whose chunk and shard shape to advise on.
@@ -335,7 +335,8 @@ def estimate(
         planner: Limits of planning, which hold for pricing too.
 
     Raises:
-        InvalidArgument: a box that is out of bounds, a crop that fits nowhere, weights, strides or sizes that do not match.
+        InvalidArgument: a box that is out of bounds, a crop that fits nowhere, weights, strides or sizes that do not
+            match.
         RankMismatch: an array has another rank than ``output``.
         DtypeMismatch: an array's type has no conversion.
         NotFound: there is no array.
@@ -457,7 +458,7 @@ def _uris(what: str, given: object) -> tuple[str, ...]:
 
 
 def _integers(what: str, given: object, least: int) -> tuple[int, ...]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or np.ndim(given) == 0 and hasattr(given, "dtype"):  # type: ignore[arg-type]
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or _is_scalar(given):
         raise InvalidArgument(f"{what} is {given!r}; accepted is a sequence of integers", "config")
     return tuple(integer(f"{what}[{index}]", entry, least) for index, entry in enumerate(given))
 

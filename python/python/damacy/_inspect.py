@@ -57,7 +57,8 @@ class ArrayInfo:
         source: The element type by NumPy's name; None for a type without a conversion.
         byte_order: Of stored elements.
         order: ``"C"``, or ``"F"`` for Zarr v2 arrays whose chunks are stored first axis fastest.
-        chunk_shape: What is read and decoded at once (inside a shard, where there are shards).
+        chunk_shape: What is read and decoded at once (inside a shard, where there are shards; without a source type
+            shards are not looked into).
         shard_shapes: Shards that are read in part, outermost first; ``()`` without.
         grid: Chunks along each axis.
         chunks: Chunks of the whole grid; None beyond 64 bits, as all counts.
@@ -196,8 +197,8 @@ class GroupInfo:
         multiscales: OME-Zarr's images; ``()`` in other groups.
         arrays: Arrays at any depth.
         groups: Paths of groups at any depth.
-        complete: Whether everything is listed: no more than 1000 arrays, 10,000 directory entries and 64 MiB of metadata
-            are looked at.
+        complete: Whether everything is listed: no more than 1000 arrays, 10,000 directory entries and 64 MiB of
+            metadata are looked at.
     """
 
     uri: str
