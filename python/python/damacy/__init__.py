@@ -15,6 +15,16 @@ without a copy. Planning runs in a WebAssembly sandbox; reading, decoding and co
 
 from damacy._batch import Batch, BatchInfo, Device
 from damacy._convert import convert
+from damacy._cost import (
+    Certainty,
+    DeviceMemory,
+    Estimate,
+    HostMemory,
+    Layout,
+    LayoutAdvice,
+    LookAheadAdvice,
+    LookAheadStep,
+)
 from damacy._dtype import Dtype
 from damacy._errors import (
     BudgetExceeded,
@@ -34,19 +44,7 @@ from damacy._errors import (
     TryAgain,
     Unsupported,
 )
-from damacy._estimate import (
-    Certainty,
-    DeviceMemory,
-    Estimate,
-    Grid,
-    HostMemory,
-    Layout,
-    LayoutAdvice,
-    LookAheadAdvice,
-    LookAheadStep,
-    Uniform,
-    estimate,
-)
+from damacy._estimate import Grid, Uniform, estimate
 from damacy._inspect import ArrayInfo, Axis, ChunkKey, GroupArray, GroupInfo, Level, Multiscale, Refusal, inspect
 from damacy._native import __version__
 from damacy._pipeline import Pipeline, Stats
