@@ -128,6 +128,20 @@ fn weights_decide_which_array_is_drawn() {
 }
 
 #[test]
+fn boxes_are_of_the_array_that_they_name() {
+    let mut job = job(json!({"boxes": [
+        {"array": 1, "box": [[0, 9], [0, 6]]}, {"array": 0, "box": [[0, 9], [0, 6]]}, {"array": 1, "box": [[0, 9], [0, 6]]}]}));
+    job["arrays"] = json!([{"metadata": zarray(&SHAPE, &CHUNKS)}, {"metadata": zarray(&SHAPE, &[40, 30])}]);
+    let plan = run("plan", &job);
+    let of = |array: u64| plan["chunks"].as_array().expect("chunks").iter().filter(|c| c["array"] == array).count();
+    assert_eq!((of(0), of(1)), (4, 1));
+    assert_eq!(
+        (run("estimate", &job)["uses"].as_f64(), run("estimate", &job)["chunks"].as_f64()),
+        (Some(6.0), Some(5.0))
+    );
+}
+
+#[test]
 fn options_are_the_same_job_as_json() {
     let volume = array(&SHAPE, &CHUNKS);
     let uri = text(volume.path());
