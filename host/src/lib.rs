@@ -4,16 +4,22 @@
 //! WebAssembly sandbox, reading and decoding in the background, conversion while scattering.
 
 pub mod convert;
+pub mod cost;
 pub mod error;
+pub mod inspect;
+pub mod json;
+mod opened;
 pub mod pipeline;
 mod plan;
 pub mod sandbox;
 pub mod zarr;
 
 pub use convert::Engine;
+pub use cost::estimate;
 pub use damacy_core::planner::BatchSpec;
 pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 pub use error::{Error, Result};
+pub use inspect::inspect;
 pub use pipeline::{
     Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
     SampleIter, Stats, Tag,

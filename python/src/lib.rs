@@ -7,7 +7,9 @@
 mod buffer;
 mod convert;
 mod errors;
+mod estimate;
 mod feeding;
+mod inspect;
 mod logging;
 mod pipeline;
 mod plan;
@@ -20,7 +22,11 @@ mod _native {
     #[pymodule_export]
     use crate::convert::convert;
     #[pymodule_export]
+    use crate::estimate::estimate;
+    #[pymodule_export]
     use crate::feeding::{after_fork, at_exit, before_fork};
+    #[pymodule_export]
+    use crate::inspect::inspect;
     #[pymodule_export]
     use crate::pipeline::Pipeline;
     #[pymodule_export]

@@ -79,7 +79,7 @@ venv() {
 damacy() {
     local package=$PWD/python/python
     say "building (the first build compiles wasmtime and takes some minutes)"
-    cargo build --release --locked --quiet --workspace --lib --examples
+    cargo build --release --locked --quiet --workspace --lib --bins --examples
     cp "$CARGO_TARGET_DIR/release/lib_native.so" "$package/damacy/.new.so"
     mv "$package/damacy/.new.so" "$package/damacy/_native.abi3.so"
     printf '%s\n' "$package" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/damacy.pth"

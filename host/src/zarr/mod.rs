@@ -9,6 +9,7 @@ mod chain;
 mod codecs;
 mod document;
 mod file;
+pub(crate) mod node;
 mod open;
 mod permute;
 mod shard;
@@ -107,6 +108,14 @@ impl Array {
     /// `uint16 (256, 512, 512), chunks (32, 64, 64), shards (128, 256, 256)`: the array's facts, for messages.
     pub fn describe(&self) -> String {
         describe(&self.metadata)
+    }
+
+    /// Why no chunk of it can be decoded, if so: `Dtype` for a type without a conversion, `Budget` for chunks too large.
+    pub(crate) fn refusal(&self) -> Option<Error> {
+        match &self.decoder {
+            Decoder::Ready { .. } => None,
+            Decoder::Refused(refusal) => Some(self.refused("open", &self.uri, refusal)),
+        }
     }
 
     /// Bytes of one decoded chunk.

@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use damacy_core::metadata::ZarrFormat;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a metadata document.
-const MAX_METADATA_BYTES: u64 = 4 << 20;
+pub(super) const MAX_METADATA_BYTES: u64 = 4 << 20;
 /// Arrays that a message lists.
 const MAX_LISTED: usize = 20;
 /// Directory entries that are looked at to list them.
@@ -22,30 +22,40 @@ const MAX_EXAMINED_BYTES: u64 = 64 << 10;
 /// As [`Array::open`].
 pub(super) fn open(uri: &str, parser: &mut dyn ParseMetadata) -> Result<Array> {
     let root = uri::local_path(uri)?;
-    let (format, bytes) = match document(&root).map_err(|e| at(uri, e))? {
-        Some(found) => found,
-        None => return Err(no_array(uri, &root)),
-    };
-    let metadata = parser.parse_metadata(format, &bytes).map_err(|e| {
-        if format == ZarrFormat::V3 && node_type(&bytes) == Some(b"group") {
+    match document(&root).map_err(|e| at(uri, e))? {
+        Some((format, bytes)) => array(uri, root, format, &bytes, parser),
+        None => Err(no_array(uri, &root)),
+    }
+}
+
+/// The array in `root`, whose document is `bytes`.
+pub(super) fn array(
+    uri: &str,
+    root: PathBuf,
+    format: ZarrFormat,
+    bytes: &[u8],
+    parser: &mut dyn ParseMetadata,
+) -> Result<Array> {
+    let metadata = parser.parse_metadata(format, bytes).map_err(|e| {
+        if format == ZarrFormat::V3 && node_type(bytes) == Some(b"group") {
             return no_array(uri, &root);
         }
         // A document that is neither an array nor a group is malformed here.
         let status = if e.status == Status::Inval { Status::Decode } else { e.status };
         Error::new(status, "open", format!("{uri}: {e}"))
     })?;
-    let decoder = Decoder::new(&metadata, &bytes)
+    let decoder = Decoder::new(&metadata, bytes)
         .map_err(|e| Error::new(e.status, "open", format!("{uri}: {} ({})", e.what, super::describe(&metadata))))?;
     let metadata_bytes = bytes.len() as u64;
     Ok(Array { uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default() })
 }
 
-fn at(uri: &str, error: Error) -> Error {
+pub(super) fn at(uri: &str, error: Error) -> Error {
     Error::new(error.status(), "open", format!("{uri}: {error}"))
 }
 
 /// The array's document: `zarr.json`, else `.zarray`.
-fn document(root: &Path) -> Result<Option<(ZarrFormat, Vec<u8>)>> {
+pub(super) fn document(root: &Path) -> Result<Option<(ZarrFormat, Vec<u8>)>> {
     match fs::metadata(root) {
         Ok(meta) if meta.is_dir() => {}
         Ok(_) => return Ok(None),
@@ -67,7 +77,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// The text of a JSON object's `"node_type"`, found without parsing the rest: the document is untrusted, and all that
 /// depends on this is how a refusal is worded. Allocates nothing; one pass.
-fn node_type(document: &[u8]) -> Option<&[u8]> {
+pub(super) fn node_type(document: &[u8]) -> Option<&[u8]> {
     let (mut depth, mut key, mut value_next) = (0_usize, None, false);
     let mut at = 0;
     while let Some(&byte) = document.get(at) {
@@ -105,7 +115,7 @@ fn string(rest: &[u8]) -> Option<&[u8]> {
 }
 
 /// What there is instead of an array.
-fn no_array(uri: &str, root: &Path) -> Error {
+pub(super) fn no_array(uri: &str, root: &Path) -> Error {
     let message = match fs::metadata(root) {
         Ok(meta) if !meta.is_dir() => {
             format!("{uri}: a file, not an array: give the array's directory (stores inside a file are not read)")

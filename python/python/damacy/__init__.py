@@ -15,6 +15,16 @@ without a copy. Planning runs in a WebAssembly sandbox; reading, decoding and co
 
 from damacy._batch import Batch, BatchInfo, Device
 from damacy._convert import convert
+from damacy._cost import (
+    Certainty,
+    DeviceMemory,
+    Estimate,
+    HostMemory,
+    Layout,
+    LayoutAdvice,
+    LookAheadAdvice,
+    LookAheadStep,
+)
 from damacy._dtype import Dtype
 from damacy._errors import (
     BudgetExceeded,
@@ -34,6 +44,8 @@ from damacy._errors import (
     TryAgain,
     Unsupported,
 )
+from damacy._estimate import Grid, Uniform, estimate
+from damacy._inspect import ArrayInfo, Axis, ChunkKey, GroupArray, GroupInfo, Level, Multiscale, Refusal, inspect
 from damacy._native import __version__
 from damacy._pipeline import Pipeline, Stats
 from damacy._plan import ChunkUse, Plan, PlannedArray, PlannedChunk, PlanTotals, plan
@@ -49,21 +61,37 @@ from damacy._values import (
 )
 
 __all__ = [
+    "ArrayInfo",
+    "Axis",
     "Batch",
     "BatchInfo",
     "BatchSpec",
     "BudgetExceeded",
+    "Certainty",
+    "ChunkKey",
     "ChunkUse",
     "CpuExecutor",
     "CpuLimits",
     "DamacyError",
     "DecodeError",
     "Device",
+    "DeviceMemory",
     "Dtype",
     "DtypeMismatch",
     "Engine",
+    "Estimate",
+    "Grid",
+    "GroupArray",
+    "GroupInfo",
+    "HostMemory",
     "InternalError",
     "InvalidArgument",
+    "Layout",
+    "LayoutAdvice",
+    "Level",
+    "LookAheadAdvice",
+    "LookAheadStep",
+    "Multiscale",
     "NativeCudaError",
     "NotFound",
     "OutOfMemory",
@@ -77,14 +105,18 @@ __all__ = [
     "PoolStarved",
     "QueueLimits",
     "RankMismatch",
+    "Refusal",
     "Sample",
     "ShutdownError",
     "Stats",
     "Status",
     "StorageError",
     "TryAgain",
+    "Uniform",
     "Unsupported",
     "__version__",
     "convert",
+    "estimate",
+    "inspect",
     "plan",
 ]

@@ -4,9 +4,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TypeAlias, final
 
+from damacy._estimate import Job
 from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
 
-__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert", "plan"]
+__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert", "estimate", "inspect", "plan"]
 __version__: str
 
 # id, shape, dtype, nbytes, tags, memory
@@ -57,6 +58,12 @@ def plan(
     output: BatchSpec, samples: list[tuple[str, tuple[tuple[int, int], ...]]], limits: PlanLimits
 ) -> dict[str, Any]:
     """The fields of a ``damacy.Plan``; columns of int64 as little-endian bytes."""
+
+def estimate(job: Job) -> str:
+    """The fields of a ``damacy.Estimate`` as JSON."""
+
+def inspect(uri: str) -> str:
+    """The fields of a ``damacy.ArrayInfo`` or ``damacy.GroupInfo`` as JSON."""
 
 def at_exit() -> None:
     """Makes background threads leave Python alone from now on."""

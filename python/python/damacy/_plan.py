@@ -223,7 +223,7 @@ def plan(output: BatchSpec, samples: Iterable[Sample], planner: Planner = Planne
     """
     output = instance("output", output, BatchSpec)
     limits = instance("planner", planner, Planner).limits
-    boxes = list(_boxes(samples, limits.max_chunks))
+    boxes = list(boxes_of(samples, limits.max_chunks, "plan"))
     parts = _native.plan(output, boxes, limits)
     chunks, uses, rank = len(parts["chunk_key"]), len(parts["use_sample"]) // 8, len(output.shape)
     return Plan(
@@ -242,20 +242,23 @@ def plan(output: BatchSpec, samples: Iterable[Sample], planner: Planner = Planne
     )
 
 
-def _boxes(samples: Iterable[Sample], most: int) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+def boxes_of(
+    samples: Iterable[Sample], most: int, what: str, name: str = "samples"
+) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+    """URI and box of each sample, of ``most`` at most; ``what`` (``plan`` or ``estimate``) is who asks."""
     if isinstance(samples, Sample) or not isinstance(samples, Iterable):
-        hint = "; to plan one sample, write plan(output, [sample])" if isinstance(samples, Sample) else ""
+        hint = f"; for one sample, write {what}(output, [sample])" if isinstance(samples, Sample) else ""
         raise InvalidArgument(
-            f"samples is a {type(samples).__name__}; accepted is an iterable of damacy.Sample{hint}", "plan"
+            f"{name} is a {type(samples).__name__}; accepted is an iterable of damacy.Sample{hint}", what
         )
     for index, sample in enumerate(samples):
         if not isinstance(sample, Sample):
-            raise InvalidArgument(f"sample {index} is a {type(sample).__name__}; accepted is a damacy.Sample", "plan")
+            raise InvalidArgument(f"sample {index} is a {type(sample).__name__}; accepted is a damacy.Sample", what)
         if index >= most:
             raise BudgetExceeded(
-                f"sample {index} is one more than PlanLimits.max_chunks, {most}, and each needs a chunk; plan fewer "
+                f"sample {index} is one more than PlanLimits.max_chunks, {most}, and each needs a chunk; {what} fewer "
                 "samples at once or raise max_chunks",
-                "plan",
+                what,
             )
         yield sample.uri, sample.aabb
 

@@ -1,0 +1,76 @@
+//! How a command fails: an error -> a message on standard error and an exit code.
+
+use crate::args::Cli;
+use crate::output::printable;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use damacy::{Error, Status};
+use std::error::Error as _;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why a command stops.
+pub enum Failure {
+    /// Wrong usage, and what is no failure: `--help`, `--version`.
+    Usage(Box<clap::Error>),
+    /// An error with a status.
+    Error(Error),
+    /// Standard output cannot be written.
+    Output(io::Error),
+    /// A bug of ours, told already.
+    Panic,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Error(error)
+    }
+}
+
+impl Failure {
+    /// Wrong usage of a command that clap cannot see.
+    pub fn usage(command: &str, message: impl std::fmt::Display) -> Failure {
+        let mut cli = Cli::command();
+        // Each command's usage line has the program's name only once all is built.
+        cli.build();
+        let mut command = cli.find_subcommand(command).cloned().unwrap_or_else(Cli::command);
+        Failure::Usage(Box::new(command.error(ErrorKind::ArgumentConflict, message)))
+    }
+
+    /// Bad arguments: `INVAL`.
+    pub fn inval(message: impl Into<String>) -> Failure {
+        Failure::Error(Error::new(Status::Inval, "arguments", message))
+    }
+
+    /// Says what happened; a standard error that is closed changes nothing.
+    pub fn report(self) -> ExitCode {
+        let (status, message) = match self {
+            Failure::Usage(error) => {
+                let _ = error.print();
+                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            }
+            // The reader has what it wanted.
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            Failure::Output(error) => (Status::Io, format!("standard output cannot be written: {error}")),
+            Failure::Error(error) => (error.status(), message_with_causes(&error)),
+            Failure::Panic => (Status::Internal, "this is a bug of damacy".to_owned()),
+        };
+        let _ = writeln!(io::stderr().lock(), "damacy: {}: {}", status.name(), printable(&message));
+        ExitCode::from(10 + status as u8)
+    }
+}
+
+/// The message is complete on its own, but the system's words ("Permission denied") help; said once.
+fn message_with_causes(error: &Error) -> String {
+    let mut message = error.message().to_string();
+    let mut cause = error.source();
+    while let Some(this) = cause {
+        let text = this.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        cause = this.source();
+    }
+    message
+}

@@ -1,0 +1,8 @@
+//! The real program, run as users run it: arguments and files in -> exit code, standard output and standard error.
+
+mod convert;
+mod hostile;
+mod inspect;
+mod jobs;
+mod support;
+mod usage;
