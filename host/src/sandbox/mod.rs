@@ -5,6 +5,7 @@
 //! host gets a result or a typed error: memory and time are bounded, and a trap costs only the call it happened in.
 
 mod bindings;
+mod cache;
 mod clock;
 mod guest;
 mod instance;

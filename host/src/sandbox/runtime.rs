@@ -4,12 +4,13 @@
 //! wasmtime's large reservation (fastest: no bounds checks), pools with a small one, memory on demand.
 
 use super::bindings::CorePre;
+use super::cache;
 use super::clock::Clock;
 use super::limiter::Limiter;
 use crate::error::{Error, Result};
 use crate::{Status, sandbox::COMPONENT};
-use wasmtime::component::{Component, Linker};
-use wasmtime::{Cache, Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::component::Linker;
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 /// What instances are made from. Thread-safe.
 pub(super) struct Runtime {
@@ -109,12 +110,12 @@ impl Runtime {
     /// `Oom` if it does not fit, `Internal` if the component cannot be compiled.
     pub(super) fn with(allocator: Allocator, metering: Metering) -> Result<Runtime> {
         let mut config = Config::new();
-        config.epoch_interruption(true).consume_fuel(metering == Metering::Fuel).cache(cache());
+        config.epoch_interruption(true).consume_fuel(metering == Metering::Fuel);
         allocator.configure(&mut config);
         let oom = |error| failure(Status::Oom, format!("the sandbox's {allocator:?} allocator does not fit"), &error);
         let bug = |error| failure(Status::Internal, "the sandbox's component does not compile".into(), &error);
         let engine = Engine::new(&config).map_err(oom)?;
-        let component = Component::from_binary(&engine, COMPONENT).map_err(bug)?;
+        let component = cache::component(&engine, COMPONENT, cache::folder().as_deref()).map_err(bug)?;
         let pre = Linker::new(&engine).instantiate_pre(&component).and_then(CorePre::new).map_err(bug)?;
         let clock = Clock::start(engine.weak())
             .map_err(|error| failure(Status::Oom, "no thread for the sandbox's deadlines".into(), &error))?;
@@ -127,9 +128,4 @@ fn failure(status: Status, what: String, error: &dyn std::fmt::Debug) -> Error {
     let chain = format!("{error:?}");
     let chain: Vec<_> = chain.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Error::new(status, "sandbox", format!("{what}: {}", chain.join("; ")))
-}
-
-/// Wasmtime's cache of compiled code in the user's cache folder, where there is one that can be written.
-fn cache() -> Option<Cache> {
-    Cache::from_file(None).inspect_err(|error| log::debug!("compiling without a cache: {error:#}")).ok()
 }

@@ -17,9 +17,9 @@ fn check(error: &PoolError, kind: Kind, limit: u64, asked: u64) {
 
 #[test]
 fn inputs_are_counted_before_they_are_read() {
-    let pool = pool(TenantLimits { input_bytes: 1000, arrays: 2, samples: 3, chunks: 40, ..patient() }, 1);
+    let pool = pool(TenantLimits { input_bytes: 500, arrays: 2, samples: 3, chunks: 40, ..patient() }, 1);
     let alice = pool.tenant("alice");
-    check(&alice.parse_metadata(&document(&[b' '; 1001])).expect_err("1001 bytes"), Kind::InputBytes, 1000, 1001);
+    check(&alice.parse_metadata(&document(&[b' '; 501])).expect_err("501 bytes"), Kind::InputBytes, 500, 501);
 
     let (spec, arrays) = (spec(64), [array()]);
     let job = |samples| PlanJob::new(&spec, Arrays::Parsed(&arrays), samples);

@@ -62,10 +62,15 @@ fn attacks_leave_nothing_behind() {
         assert!(mallory.parse_metadata(&document(&deep)).is_err());
         assert!(mallory.parse_metadata(&plain).is_ok());
     };
-    attack();
+    let large = pool.tenant("large");
+    pool.set_limits("large", Long::limits(patient())).expect("limits");
+    let plan = || assert!(large.plan(&long.job()).is_ok());
+    (attack(), plan());
     let before = resident();
     (0..20).for_each(|_| attack());
+    (0..3).for_each(|_| plan());
     let grown = resident().saturating_sub(before);
     assert!(grown < 8 << 20, "{grown} bytes more after 20 attacks");
-    assert!(pool.metrics("mallory").expect("figures").memory_bytes > 16 << 20, "the attack was one");
+    let most = pool.metrics("large").expect("figures").memory_bytes;
+    assert!(most > 64 << 20, "{most} bytes are not large");
 }

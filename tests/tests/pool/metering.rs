@@ -18,14 +18,14 @@ fn the_same_call_burns_the_same_fuel_and_a_larger_one_more() {
     assert!(fuel("alice", 1) < three);
     assert_eq!(pool.metrics("alice").expect("figures").fuel, 2 * three + fuel("carol", 1));
 
-    // One less is not enough, and as much is.
+    // As much is enough, half is not. Fuel is looked at where loops and functions begin, so not to the last instruction.
     let limited = |fuel| pool.set_limits("dora", TenantLimits { fuel: Some(fuel), ..metered }).expect("limits");
     limited(three);
     assert_eq!(pool.tenant("dora").plan(&job(3)).expect("a plan").used.fuel, Some(three));
-    limited(three - 1);
-    let error = pool.tenant("dora").plan(&job(3)).expect_err("one too few");
-    assert_eq!((error.kind, error.status, error.limit), (Kind::Fuel, Status::Budget, Some(three - 1)), "{error}");
-    assert!(error.message.contains(&(three - 1).to_string()), "{error}");
+    limited(three / 2);
+    let error = pool.tenant("dora").plan(&job(3)).expect_err("half of it");
+    assert_eq!((error.kind, error.status, error.limit), (Kind::Fuel, Status::Budget, Some(three / 2)), "{error}");
+    assert!(error.message.contains(&(three / 2).to_string()), "{error}");
 }
 
 #[test]

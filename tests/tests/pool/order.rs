@@ -1,9 +1,8 @@
-//! Who runs when: turns between tenants, bounded queues, cancellation, closing, giving way.
+//! Who runs when: giving way, bounded queues, cancellation, closing. (Turns: unit tests of `pool/queue.rs`.)
 
 use crate::support::{DOCUMENT, Long, alone, array, boxes, document, patient, pool, spec};
 use damacy::Status;
 use damacy::pool::{Arrays, Cancel, Kind, PlanJob, PlannerPool, PoolError, TenantLimits};
-use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,37 +22,6 @@ fn small(pool: &PlannerPool, tenant: &str) -> Result<(), PoolError> {
 /// Limits under which [`Long`] runs for a long time.
 fn long_limits() -> TenantLimits {
     Long::limits(TenantLimits { running: 1, waiting: 3, ..patient() })
-}
-
-#[test]
-fn tenants_take_turns_whatever_the_number_of_their_calls() {
-    let _alone = alone();
-    let pool = pool(patient(), 1);
-    pool.set_limits("first", long_limits()).expect("limits");
-    let (long, cancel, order) = (Long::new(), Cancel::new(), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        scope.spawn(|| pool.tenant("first").cancelled_by(&cancel).plan(&long.job()).map(drop));
-        until(&pool, "first", 1, 0);
-        // All wait behind the first: the load of waiting tenants is made large, so that the first does not give way.
-        let wait = |tenant: &'static str, waiting| {
-            let (pool, order) = (&pool, &order);
-            scope.spawn(move || {
-                small(pool, tenant).expect("an array");
-                order.lock().expect("not poisoned").push(tenant);
-            });
-            until(pool, tenant, 0, waiting);
-        };
-        // The running call has not run for 2 ms more than others have, or it gives way and is the last.
-        for waiting in 1..=4 {
-            wait("greedy", waiting);
-            if pool.metrics("first").is_some_and(|figures| figures.running == 0) {
-                break;
-            }
-        }
-        cancel.cancel();
-    });
-    // Without pressure, order is shown by the queue alone: see `a_call_gives_way`.
-    assert!(!order.into_inner().expect("not poisoned").is_empty());
 }
 
 #[test]
