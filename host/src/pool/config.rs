@@ -25,7 +25,7 @@ pub struct TenantLimits {
     pub chunks: u64,
     /// Bytes of a call's result. Default 8 MiB.
     pub result_bytes: u64,
-    /// Calls that run at a time. Default 2.
+    /// Calls that run at a time. Default 1: however long a tenant's calls are, they leave the other cores alone.
     pub running: usize,
     /// Calls that wait. Default 64.
     pub waiting: usize,
@@ -46,7 +46,7 @@ impl Default for TenantLimits {
             samples: 4096,
             chunks: 1 << 16,
             result_bytes: 8 << 20,
-            running: 2,
+            running: 1,
             waiting: 64,
             max_wait: Duration::from_secs(1),
             metadata: MetadataLimits::default(),

@@ -85,9 +85,9 @@ pub struct PoolError {
     /// Index of the sample to blame in the job.
     pub sample: Option<u64>,
     /// JSON path in the array's document (`/codecs/0/name`), or empty.
-    pub path: String,
+    pub path: Box<str>,
     /// All of this in words.
-    pub message: String,
+    pub message: Box<str>,
 }
 
 impl PoolError {
@@ -107,8 +107,8 @@ impl PoolError {
             asked: None,
             array: None,
             sample: None,
-            path: String::new(),
-            message,
+            path: Box::default(),
+            message: message.into(),
         }
     }
 }

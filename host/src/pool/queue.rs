@@ -1,8 +1,9 @@
 //! Who runs next: calls enter, wait for their turn, run, give way, and leave.
 //!
 //! All under one lock that is held for look-ups only. Tenants with waiting calls stand in a ring; whoever is at its head and may run
-//! another call gets the next free place. A call that finds none asks the running call of the tenant that has lately run
-//! for the longest to give way, if that is much longer than its own tenant has.
+//! another call gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
+//! run for the longest, if that is much longer than its own tenant has. The other stands still as soon as it notices, mostly within
+//! microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
 
 use super::config::{PoolConfig, TenantLimits};
 use super::error::{Kind, PoolError};
@@ -34,6 +35,8 @@ struct State {
     /// Tenants with waiting calls, each once.
     ring: VecDeque<Arc<str>>,
     running: Vec<Running>,
+    /// Calls that run still, but whose places others have.
+    leaving: Vec<Running>,
 }
 
 struct Running {
@@ -106,27 +109,27 @@ impl Queue {
     pub(super) fn enter(&self, turn: &Arc<Turn>, max_wait: Duration) -> Result<(), PoolError> {
         let mut state = self.lock();
         let now = Instant::now();
-        let free = state.running.len() < self.config.running;
+        let mut free = state.running.len() < self.config.running;
         let tenant = self.known(&mut state, &turn.tenant)?;
-        if free && tenant.running < tenant.limits.running && tenant.waiting.is_empty() {
-            tenant.running += 1;
-            turn.admit();
-            state.running.push(Running { turn: turn.clone(), since: now });
-            return Ok(());
-        }
         let (waiting, most) = (tenant.waiting.len(), tenant.limits.waiting);
+        if tenant.running < tenant.limits.running && waiting == 0 {
+            let interrupts = !free && state.take_place(&turn.tenant, now);
+            free |= interrupts;
+            if free {
+                state.start(turn, now);
+                drop(state);
+                if interrupts {
+                    self.sandbox.interrupt();
+                }
+                return Ok(());
+            }
+        }
         if waiting >= most {
             let (asked, limit) = (waiting as u64 + 1, most as u64);
             return Err(PoolError::over(&turn.tenant, Kind::Waiting, "calls would wait", asked, limit));
         }
-        let may_run = tenant.running < tenant.limits.running;
-        tenant.waiting.push_back(turn.clone());
-        state.list(&turn.tenant);
-        let asked = may_run && state.ask_to_give_way(&turn.tenant, now);
+        state.list(&turn.tenant, |waiting| waiting.push_back(turn.clone()));
         drop(state);
-        if asked {
-            self.sandbox.interrupt();
-        }
         self.wait(turn, max_wait).map_err(|kind| match kind {
             Kind::MaxWait => {
                 let message = format!("tenant {}: the call has waited for {max_wait:?}, max_wait", turn.tenant);
@@ -146,10 +149,7 @@ impl Queue {
         let mut state = self.lock();
         turn.suspend();
         state.stop_running(turn);
-        if let Some(tenant) = state.tenants.get_mut(&turn.tenant) {
-            tenant.waiting.push_front(turn.clone());
-        }
-        state.list(&turn.tenant);
+        state.list(&turn.tenant, |waiting| waiting.push_front(turn.clone()));
         let admitted = state.admit_next(self.config.running);
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
@@ -234,19 +234,32 @@ impl Queue {
 }
 
 impl State {
-    /// Puts a tenant at the end of the ring, unless it stands in it.
-    fn list(&mut self, name: &Arc<str>) {
-        if let Some(tenant) = self.tenants.get_mut(name)
-            && !std::mem::replace(&mut tenant.in_ring, true)
-        {
-            self.ring.push_back(name.clone());
+    /// Adds a waiting call, and its tenant to the end of the ring unless it stands in it.
+    fn list(&mut self, name: &Arc<str>, add: impl FnOnce(&mut VecDeque<Arc<Turn>>)) {
+        if let Some(tenant) = self.tenants.get_mut(name) {
+            add(&mut tenant.waiting);
+            if !std::mem::replace(&mut tenant.in_ring, true) {
+                self.ring.push_back(name.clone());
+            }
         }
+    }
+
+    /// A call runs from now on.
+    fn start(&mut self, turn: &Arc<Turn>, now: Instant) {
+        if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
+            tenant.running += 1;
+        }
+        turn.admit();
+        self.running.push(Running { turn: turn.clone(), since: now });
     }
 
     /// Takes a call from those that run, and notes how long its tenant ran.
     fn stop_running(&mut self, turn: &Arc<Turn>) {
-        let Some(at) = self.running.iter().position(|running| Arc::ptr_eq(&running.turn, turn)) else { return };
-        let ran = self.running.swap_remove(at);
+        let take = |calls: &mut Vec<Running>| {
+            let at = calls.iter().position(|running| Arc::ptr_eq(&running.turn, turn))?;
+            Some(calls.swap_remove(at))
+        };
+        let Some(ran) = take(&mut self.running).or_else(|| take(&mut self.leaving)) else { return };
         if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
             let now = Instant::now();
             tenant.running -= 1;
@@ -274,32 +287,28 @@ impl State {
                 self.ring.push_back(name);
             }
             if let Some(turn) = turn {
-                tenant.running += 1;
-                turn.admit();
-                self.running.push(Running { turn: turn.clone(), since: Instant::now() });
+                self.start(&turn, Instant::now());
                 admitted.push(turn);
             }
         }
         admitted
     }
 
-    /// Asks one running call to give way to a tenant; false if none should.
-    fn ask_to_give_way(&self, name: &Arc<str>, now: Instant) -> bool {
+    /// Has the call of a much heavier tenant give its place to a call of this one; false if there is none.
+    fn take_place(&mut self, name: &Arc<str>, now: Instant) -> bool {
         let load = |name| self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
         let own = load(name);
-        let others = self.running.iter().filter(|running| running.turn.tenant != *name && !running.turn.gives_way());
-        let loads = others.map(|running| {
+        let others = self.running.iter().enumerate().filter(|(_, running)| running.turn.tenant != *name);
+        let loads = others.map(|(at, running)| {
             let so_far = now.saturating_duration_since(running.since).as_secs_f64();
-            (load(&running.turn.tenant) + so_far, &running.turn)
+            (load(&running.turn.tenant) + so_far, at)
         });
         let heaviest = loads.max_by(|(a, _), (b, _)| a.total_cmp(b));
-        match heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) {
-            Some((_, turn)) => {
-                turn.give_way();
-                true
-            }
-            None => false,
-        }
+        let Some((_, at)) = heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) else { return false };
+        let leaves = self.running.swap_remove(at);
+        leaves.turn.give_way();
+        self.leaving.push(leaves);
+        true
     }
 }
 
@@ -317,8 +326,8 @@ mod tests {
             let mut state = queue.lock();
             for _ in 0..calls {
                 let turn = Arc::new(Turn::new(Arc::clone(&name), None));
-                queue.known(&mut state, &name).expect("known").waiting.push_back(turn);
-                state.list(&name);
+                queue.known(&mut state, &name).expect("known");
+                state.list(&name, |waiting| waiting.push_back(turn));
             }
         }
         queue
@@ -362,16 +371,20 @@ mod tests {
     }
 
     #[test]
-    fn only_the_call_of_a_much_heavier_tenant_is_asked_to_give_way() {
+    fn only_the_call_of_a_much_heavier_tenant_gives_its_place() {
         let queue = waiting(2, &[("heavy", 1), ("light", 1), ("new", 1)]);
         let running = admit(&queue);
         let mut state = queue.lock();
         let now = Instant::now();
-        assert!(!state.ask_to_give_way(&"new".into(), now), "both have just begun");
+        assert!(!state.take_place(&"new".into(), now), "both have just begun");
         state.tenants.get_mut("heavy").expect("known").load.add(Duration::from_millis(50), now);
-        assert!(!state.ask_to_give_way(&"heavy".into(), now), "not to itself, and not the lighter one");
-        assert!(state.ask_to_give_way(&"new".into(), now));
+        assert!(!state.take_place(&"heavy".into(), now), "not to itself, and not the lighter one");
+        assert!(state.take_place(&"new".into(), now));
         assert_eq!([running[0].gives_way(), running[1].gives_way()], [true, false]);
-        assert!(!state.ask_to_give_way(&"new".into(), now), "once is enough");
+        assert_eq!((state.running.len(), state.leaving.len()), (1, 1));
+        assert!(!state.take_place(&"new".into(), now), "once is enough");
+        state.stop_running(&running[0]);
+        assert_eq!((state.running.len(), state.leaving.len()), (1, 0));
+        assert_eq!(state.tenants["heavy"].running, 0);
     }
 }

@@ -209,7 +209,7 @@ impl<'a> Tenant<'a> {
             asked,
             array: error.array,
             sample: error.sample,
-            path: error.path,
+            path: error.path.into(),
             ..PoolError::new(&self.name, kind, message)
         }
     }

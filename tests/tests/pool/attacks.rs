@@ -78,7 +78,7 @@ fn hostile_documents_are_refused_soon_with_their_place() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let place =
         soon_refused("a place", || mallory.parse_metadata(&document(&with("\"endian\":\"little\"", "\"endian\":7"))));
-    assert_eq!(place.path, "/codecs/0/configuration/endian");
+    assert_eq!(&*place.path, "/codecs/0/configuration/endian");
     assert!(place.message.contains("/codecs/0/configuration/endian"), "{place}");
 }
 
