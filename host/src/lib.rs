@@ -11,6 +11,7 @@ pub mod json;
 mod opened;
 pub mod pipeline;
 mod plan;
+pub mod pool;
 pub mod sandbox;
 pub mod zarr;
 
