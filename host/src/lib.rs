@@ -4,13 +4,16 @@
 //! WebAssembly sandbox, reading and decoding in the background, conversion while scattering.
 
 pub mod convert;
+pub mod cost;
 pub mod error;
+mod opened;
 pub mod pipeline;
 mod plan;
 pub mod sandbox;
 pub mod zarr;
 
 pub use convert::Engine;
+pub use cost::estimate;
 pub use damacy_core::planner::BatchSpec;
 pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 pub use error::{Error, Result};

@@ -1,13 +1,9 @@
-//! The memory budget as arithmetic: the batch, one decode and the plans -> how many workers and output buffers fit.
-//!
-//! `buffers x batch + workers x decode + plans <= max_memory_bytes`, with `decode = decoded + encoded + 1 MiB` of the
-//! largest chunk seen so far. Example: batches of 32 MiB, chunks of 256 KiB, 2 workers, 1 GiB: 31 buffers.
-//! Workers are given up before the second buffer is; with one worker and two buffers at the least, it fits or it fails.
+//! The memory budget at run time: `damacy_core::cost::memory` in the pipeline's own types, and what changes while buffers
+//! are in use. `docs/budget.md` has the formula; workers are given up before the second buffer is.
 
 use super::config::Sizes;
-
-/// What a worker needs besides its chunk, and the least that a decode can need: 1 MiB.
-pub(super) const LEAST_DECODE_BYTES: u64 = 1 << 20;
+use damacy_core::cost::memory;
+pub(super) use damacy_core::cost::memory::{LEAST_DECODE_BYTES, decode_need, encoded_limit};
 
 /// How much runs at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,26 +14,17 @@ pub(super) struct Fit {
     pub buffers: usize,
 }
 
-/// Most encoded bytes that a chunk of `decoded` bytes may have: an eighth more, and 64 KiB for headers.
-pub(super) fn encoded_limit(decoded: u64) -> u64 {
-    decoded.saturating_add(decoded / 8).saturating_add(64 << 10)
-}
-
-/// Memory to decode one chunk of `decoded` bytes.
-pub(super) fn decode_need(decoded: u64) -> u64 {
-    decoded.saturating_add(encoded_limit(decoded)).saturating_add(LEAST_DECODE_BYTES)
-}
-
 /// As many workers, then as many buffers, as the budget carries; `None` if not even one worker and two buffers.
 pub(super) fn fit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> Option<Fit> {
-    let batch = sizes.batch_bytes as u64;
-    let spare = sizes.memory_bytes.checked_sub(plan_bytes)?.checked_sub(batch.checked_mul(2)?)?;
-    let workers = (spare / decode_bytes.max(1)).min(sizes.workers as u64);
-    if workers == 0 {
-        return None;
-    }
-    let buffers = 2 + (spare - workers * decode_bytes) / batch;
-    Some(Fit { workers: workers as usize, buffers: buffers.min(sizes.max_buffers as u64) as usize })
+    let bounds = memory::Sizes {
+        batch_bytes: sizes.batch_bytes as u64,
+        workers: sizes.workers as u64,
+        max_buffers: sizes.max_buffers as u64,
+        memory_bytes: sizes.memory_bytes,
+    };
+    let fitted = memory::fit(&bounds, decode_bytes, plan_bytes)?;
+    // Neither is more than the `usize` it was bounded by.
+    Some(Fit { workers: fitted.workers as usize, buffers: fitted.buffers as usize })
 }
 
 /// The same beside `in_use` buffers that cannot be given up now: no more than `workers` run than these leave room for.
@@ -48,9 +35,9 @@ pub(super) fn refit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64, workers: 
     (workers + 1..=most.workers).rev().filter_map(of).find(enough).or_else(|| of(workers.max(1)))
 }
 
-/// Most batches in a window: half of the buffers, so that the next window can run while one is consumed.
+/// Most batches in a window.
 pub(super) fn window_batches(sizes: &Sizes, buffers: usize) -> usize {
-    sizes.lookahead_batches.min(buffers / 2).max(1)
+    memory::window_batches(sizes.lookahead_batches as u64, buffers as u64) as usize
 }
 
 #[cfg(test)]

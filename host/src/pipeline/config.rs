@@ -5,6 +5,7 @@ use super::budget::{LEAST_DECODE_BYTES, fit};
 use crate::convert::Engine;
 use crate::error::{Error, Result};
 use crate::pipeline::Sample;
+use crate::sandbox::GuestLimits;
 use crate::{BatchSpec, Status};
 use std::time::Duration;
 
@@ -56,6 +57,18 @@ pub struct PlanLimits {
 impl Default for PlanLimits {
     fn default() -> Self {
         PlanLimits { memory_bytes: 64 << 20, deadline: Duration::from_secs(1), max_chunks: 1 << 20 }
+    }
+}
+
+impl From<PlanLimits> for GuestLimits {
+    fn from(limits: PlanLimits) -> Self {
+        GuestLimits { memory_bytes: limits.memory_bytes, deadline: limits.deadline }
+    }
+}
+
+impl From<PlanLimits> for damacy_core::planner::PlanLimits {
+    fn from(limits: PlanLimits) -> Self {
+        damacy_core::planner::PlanLimits { memory_bytes: limits.memory_bytes, max_chunks: limits.max_chunks }
     }
 }
 

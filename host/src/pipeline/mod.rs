@@ -66,7 +66,7 @@ impl Pipeline {
     /// `Inval` for a bad spec or limit, `Budget` when two output buffers do not fit (with the arithmetic), `Oom`.
     pub fn new(config: PipelineConfig) -> Result<Pipeline> {
         let sizes = config::validate(&config)?;
-        let limits = GuestLimits { memory_bytes: config.planner.memory_bytes, deadline: config.planner.deadline };
+        let limits = GuestLimits::from(config.planner);
         let guest = Sandbox::shared()?.guest(limits)?;
         let shared = Arc::new(Shared::new(config, sizes));
         let threads = threads::start(&shared, guest)?;

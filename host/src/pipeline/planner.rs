@@ -166,10 +166,6 @@ impl Planner<'_> {
     /// A checked plan and the uses of each sample; `None` if a sample was blamed and fewer batches are left.
     fn plan(&mut self, taken: &mut Taken, opened: &Opened, batches: usize) -> Result<Option<(Plan, Vec<usize>)>> {
         let config = &self.shared.config;
-        let limits = damacy_core::planner::PlanLimits {
-            memory_bytes: config.planner.memory_bytes,
-            max_chunks: config.planner.max_chunks,
-        };
         let boxes = &opened.boxes[..taken.samples.len()];
         let request = Request {
             spec: &config.output,
@@ -177,7 +173,7 @@ impl Planner<'_> {
             samples: boxes,
             missing: &[],
             encoded_ratios: &[],
-            limits,
+            limits: config.planner.into(),
         };
         match self.guest.plan(&request) {
             Ok(plan) => {

@@ -4,6 +4,7 @@
 
 use super::buffer::Memory;
 use crate::zarr::Array;
+use damacy_core::cost::memory;
 use damacy_core::planner::Plan;
 use std::ops::Range;
 use std::sync::Arc;
@@ -120,8 +121,8 @@ impl Window {
     }
 }
 
-/// Host memory of a plan.
+/// Host memory of a plan, as the cost model counts it.
 pub(super) fn plan_bytes(plan: &Plan) -> u64 {
-    let words = plan.coords.len() + plan.use_sources.len() + plan.use_extents.len() + plan.use_targets.len();
-    (words * size_of::<u64>() + size_of_val(&plan.chunks[..]) + size_of_val(&plan.uses[..])) as u64
+    let bytes = memory::plan_bytes(plan.rank.into(), plan.chunks.len() as u64, plan.uses.len() as u64);
+    bytes.expect("a checked plan lies in memory, so its bytes fit 64 bits")
 }

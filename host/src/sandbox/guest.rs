@@ -9,8 +9,10 @@ use super::limiter::Limiter;
 use super::map::{ArrayLists, array_param, request_lists};
 use super::runtime::{LARGEST_BYTES, Runtime};
 use super::{BLOCK_BYTES, GuestLimits, Sandbox, clock, map};
+use crate::cost::{Advise, Report};
 use crate::error::Result;
 use crate::{ByteOrder, Dtype, SourceType, Status};
+use damacy_core::cost::CostRequest;
 use damacy_core::error::Error;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use damacy_core::planner::{Plan, Request};
@@ -74,6 +76,21 @@ impl Guest {
         let request = map::request_param(request, &arrays, &samples, &missing);
         let plan = self.call("planning", |core, store| core.damacy_core_planner().call_window(store, request))?;
         Ok(plan.into())
+    }
+
+    /// Prices a job, with the advice that is asked for.
+    ///
+    /// # Errors
+    /// Those of [`damacy_core::cost::estimate`]; `Budget` for memory and deadline; `Internal` for a trap, and for a report
+    /// that does not have one output size for each output type.
+    pub fn estimate(&mut self, request: &CostRequest<'_>, advise: Advise) -> Result<Report, Error> {
+        let lists: Vec<_> = request.arrays.iter().map(ArrayLists::new).collect();
+        let arrays: Vec<_> =
+            request.arrays.iter().zip(&lists).map(|(array, lists)| array_param(array, lists)).collect();
+        let (samples, encoded) = (map::cost::samples(request), map::cost::encoded(request));
+        let request = map::cost::request(request, &arrays, &samples, &encoded, advise);
+        let report = self.call("estimating", |core, store| core.damacy_core_cost().call_estimate(store, request))?;
+        report.try_into()
     }
 
     /// Converts contiguous elements, in blocks.

@@ -4,7 +4,7 @@ use super::bindings::exports::damacy::core::{metadata as array, planner, types};
 use crate::{ByteOrder, Dtype, SourceType, Status};
 use damacy_core::error::Error;
 use damacy_core::metadata::{ArrayMetadata, KeyEncoding, MetadataLimits, ZarrFormat};
-use damacy_core::planner::{Plan, PlannedChunk, Request, Totals};
+use damacy_core::planner::{BatchSpec, Plan, PlanLimits, PlannedChunk, Request, SampleBox, Totals};
 
 /// `From` both ways between enums whose cases have the same names.
 macro_rules! same_cases {
@@ -21,6 +21,8 @@ macro_rules! same_cases {
         }
     };
 }
+
+pub(super) mod cost;
 
 same_cases!(Dtype, types::Dtype, [F32 Bf16 U8 U16 U32 U64 I8 I16 I32 I64]);
 same_cases!(SourceType, types::Source, [U8 U16 U32 U64 I8 I16 I32 I64 F16 F32]);
@@ -106,11 +108,23 @@ pub(super) fn array_param<'a>(array: &'a ArrayMetadata, lists: &'a ArrayLists<'a
     }
 }
 
+/// Boxes as parameters.
+fn sample_params(samples: &[SampleBox]) -> Vec<planner::Sample<'_>> {
+    samples.iter().map(|s| planner::Sample { array: s.array, bounds: &s.bounds }).collect()
+}
+
+fn spec_param(spec: &BatchSpec) -> planner::BatchSpec<'_> {
+    planner::BatchSpec { samples: spec.samples, shape: &spec.shape, dtype: spec.dtype.into() }
+}
+
+fn limits_param(limits: PlanLimits) -> planner::Limits {
+    planner::Limits { memory_bytes: limits.memory_bytes, max_chunks: limits.max_chunks }
+}
+
 /// The samples and the missing chunks of a request, borrowed.
 pub(super) fn request_lists<'a>(request: &Request<'a>) -> (Vec<planner::Sample<'a>>, Vec<planner::MissingChunk<'a>>) {
-    let samples = request.samples.iter().map(|s| planner::Sample { array: s.array, bounds: &s.bounds });
     let missing = request.missing.iter().map(|m| planner::MissingChunk { array: m.array, coords: &m.coords });
-    (samples.collect(), missing.collect())
+    (sample_params(request.samples), missing.collect())
 }
 
 /// A request as a parameter.
@@ -120,14 +134,13 @@ pub(super) fn request_param<'a>(
     samples: &'a [planner::Sample<'a>],
     missing: &'a [planner::MissingChunk<'a>],
 ) -> planner::Request<'a> {
-    let spec = request.spec;
     planner::Request {
-        spec: planner::BatchSpec { samples: spec.samples, shape: &spec.shape, dtype: spec.dtype.into() },
+        spec: spec_param(request.spec),
         arrays,
         samples,
         missing,
         encoded_ratios: request.encoded_ratios,
-        limits: planner::Limits { memory_bytes: request.limits.memory_bytes, max_chunks: request.limits.max_chunks },
+        limits: limits_param(request.limits),
     }
 }
 

@@ -96,3 +96,45 @@ fn a_trap_is_an_internal_error_that_names_the_call() {
     assert!(error.message.starts_with("planning trapped in the sandbox"), "{error}");
     assert!(error.message.contains("only this call failed"), "{error}");
 }
+
+#[test]
+fn an_estimate_without_one_size_for_each_output_type_is_refused() {
+    use super::bindings::exports::damacy::core::cost as wit;
+    use crate::cost::Report;
+    let report = |sizes: usize| wit::Report {
+        certainty: wit::Certainty::Exact,
+        samples: 1,
+        windows: 1,
+        elements: 1,
+        output_bytes: (1..).take(sizes).collect(),
+        needed_bytes: 1,
+        uses: 1.0,
+        chunks: 1.0,
+        objects: 1.0,
+        decoded_bytes: 1,
+        read_bytes: None,
+        largest_chunk_bytes: 1,
+        decode_waste: 1.0,
+        use_waste: 1.0,
+        read_waste: None,
+        host: wit::HostMemory {
+            batch_bytes: 1,
+            buffers: 2,
+            decode_bytes: 3,
+            workers: 4,
+            plan_bytes: 5,
+            total_bytes: 6,
+            least_bytes: 7,
+        },
+        device: wit::DeviceMemory { output_bytes: 1, staging_bytes: 2, table_bytes: 3, total_bytes: 4 },
+        layout: None,
+        look_ahead: None,
+    };
+    let read = Report::try_from(report(10)).expect("ten sizes");
+    assert_eq!(read.estimate.output_bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    for sizes in [0, 9, 11] {
+        let error = Report::try_from(report(sizes)).expect_err("not ten sizes");
+        assert_eq!(error.status, Status::Internal);
+        assert!(error.message.contains(&format!("{sizes} output sizes for 10 output types")), "{error}");
+    }
+}

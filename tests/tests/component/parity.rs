@@ -105,13 +105,13 @@ fn limits_of_the_parser_reach_the_guest() {
 
 /// A window over arrays of one rank; some boxes are out of bounds or of the wrong shape.
 #[derive(Clone, Debug)]
-struct Window {
-    spec: BatchSpec,
-    arrays: Vec<ArrayMetadata>,
-    samples: Vec<SampleBox>,
+pub(crate) struct Window {
+    pub(crate) spec: BatchSpec,
+    pub(crate) arrays: Vec<ArrayMetadata>,
+    pub(crate) samples: Vec<SampleBox>,
     missing: Vec<MissingChunk>,
     encoded_ratios: Vec<f64>,
-    limits: PlanLimits,
+    pub(crate) limits: PlanLimits,
 }
 
 impl Window {
@@ -140,7 +140,7 @@ fn arrays(rank: usize) -> impl Strategy<Value = ArrayMetadata> {
         })
 }
 
-fn windows() -> impl Strategy<Value = Window> {
+pub(crate) fn windows() -> impl Strategy<Value = Window> {
     (0usize..5).prop_flat_map(|rank| {
         let samples = (0u32..4, axes(rank, 0..30), 0u8..20);
         (
