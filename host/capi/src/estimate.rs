@@ -5,7 +5,6 @@ use crate::guard;
 use crate::job::Job;
 use crate::structs::{self, Estimate, Layout, Lookahead};
 use damacy_core::cost::{self, Certainty, CostRequest, Crops, Encoded};
-use damacy_core::planner;
 use host::Result;
 use host::cost::{Advise, Report};
 
@@ -38,7 +37,7 @@ fn report(job: &In<structs::Job>, advise: Advise) -> Result<Report> {
         window: given(rest.window, WINDOW),
         workers: given(rest.workers, WORKERS),
         memory_bytes: given(rest.memory_bytes, MEMORY_BYTES),
-        limits: planner::PlanLimits { memory_bytes: job.limits.memory_bytes, max_chunks: job.limits.max_chunks },
+        limits: job.limits.into(),
     };
     job.guest.estimate(&request, advise).map_err(|error| job.describe("estimate", &error))
 }

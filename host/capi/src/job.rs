@@ -10,7 +10,7 @@ use crate::types;
 use damacy_core::cost::Encoded;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits};
 use damacy_core::planner::SampleBox;
-use host::sandbox::{Guest, GuestLimits, Sandbox};
+use host::sandbox::{Guest, Sandbox};
 use host::{BatchSpec, Error, PlanLimits, Result, zarr};
 
 /// A job with its arrays.
@@ -40,8 +40,7 @@ impl Job {
             types::reserved(given.reserved, &what)?;
             Ok(SampleBox { array: given.array, bounds: samples::bounds(&given.bounds, given.rank, &what)? })
         })?;
-        let guest = GuestLimits { memory_bytes: limits.memory_bytes, deadline: limits.deadline };
-        let guest = Sandbox::shared()?.guest(guest)?;
+        let guest = Sandbox::shared()?.guest(limits.into())?;
         let mut job = Job {
             guest,
             output,

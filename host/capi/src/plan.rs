@@ -7,8 +7,8 @@ use crate::job::Job;
 use crate::structs::{self, ArrayInfo, PlanChunk, PlanInfo};
 use damacy_core::cost::Encoded;
 use damacy_core::metadata::{ArrayMetadata, ZarrFormat};
-use damacy_core::planner::{self, Request};
-use host::{ByteOrder, PlannedArray, Planned, Result};
+use damacy_core::planner::Request;
+use host::{ByteOrder, Planned, PlannedArray, Result};
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -38,10 +38,7 @@ impl Plan {
             samples: &job.boxes,
             missing: &[],
             encoded_ratios: &ratios.unwrap_or_default(),
-            limits: planner::PlanLimits {
-                memory_bytes: job.limits.memory_bytes,
-                max_chunks: job.limits.max_chunks,
-            },
+            limits: job.limits.into(),
         };
         let plan = job.guest.plan(&request).map_err(|error| job.describe("plan", &error))?;
         host::verify_plan(&plan, &request)?;
@@ -57,6 +54,7 @@ impl Plan {
             .collect();
         let name = |array: &ArrayMetadata| CString::new(array.data_type.replace('\0', "\\0")).unwrap_or_default();
         let data_types = job.arrays.iter().map(name).collect();
+        // Messages and keys need no URI any more.
         let arrays = job.arrays.into_iter().map(|metadata| PlannedArray { uri: Arc::from(""), metadata }).collect();
         Ok(Plan { planned: Planned { arrays, plan }, chunks, data_types })
     }
