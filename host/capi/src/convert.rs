@@ -34,7 +34,8 @@ extern "C" fn damacy_convert(
 extern "C" fn damacy_convert_box(conversion: In<Conversion>) -> i32 {
     guard::call(|| {
         let mut asked = conversion.read("conversion")?;
-        let kernel = Kernel::select(types::source(asked.source)?, types::order(asked.order)?, types::dtype(asked.output)?);
+        let kernel =
+            Kernel::select(types::source(asked.source)?, types::order(asked.order)?, types::dtype(asked.output)?);
         let engine = types::engine(asked.engine)?;
         if asked.rank > MAX_RANK {
             return Err(inval(format!("rank of conversion is {}: at most {MAX_RANK} axes are supported", asked.rank)));

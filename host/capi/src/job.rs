@@ -106,6 +106,8 @@ fn encoded(array: &structs::Array, what: &str) -> Result<Encoded> {
     match array.encoded_ratio {
         0.0 => Ok(Encoded::Unknown),
         ratio if ratio.is_finite() && ratio > 0.0 => Ok(Encoded::Ratio(ratio)),
-        ratio => Err(inval(format!("encoded_ratio of {what} is {ratio}: give a number above 0, or 0 if it is unknown"))),
+        ratio => {
+            Err(inval(format!("encoded_ratio of {what} is {ratio}: give a number above 0, or 0 if it is unknown")))
+        }
     }
 }

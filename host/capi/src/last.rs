@@ -67,13 +67,7 @@ extern "C" fn damacy_last_error() -> *const c_char {
 extern "C" fn damacy_last_error_info(info: Out<ErrorInfo>) -> i32 {
     guard::call(|| {
         let info = info.check("info")?;
-        let nothing = ErrorInfo {
-            struct_size: 0,
-            message: c"".as_ptr(),
-            stage: c"".as_ptr(),
-            status: 0,
-            starved: 0,
-        };
+        let nothing = ErrorInfo { struct_size: 0, message: c"".as_ptr(), stage: c"".as_ptr(), status: 0, starved: 0 };
         let filled = LAST.try_with(|last| {
             last.borrow().as_ref().map(|last| ErrorInfo {
                 message: last.message.as_ptr(),

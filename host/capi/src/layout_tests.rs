@@ -68,8 +68,7 @@ fn enumerators() -> Vec<(String, i32)> {
 fn printed_by_c(statements: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("layout.c"), folder.path().join("layout"));
-    let text =
-        format!("#include <damacy.h>\n#include <stdio.h>\nint main(void) {{\n{statements}return 0;\n}}\n");
+    let text = format!("#include <damacy.h>\n#include <stdio.h>\nint main(void) {{\n{statements}return 0;\n}}\n");
     std::fs::write(&source, text).unwrap();
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../include");
     let flags = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", include, "-o"];
@@ -97,10 +96,8 @@ fn structs_have_the_layout_that_the_header_says() {
 #[test]
 fn no_struct_of_the_header_is_left_out() {
     let mut known: Vec<_> = layouts().into_iter().map(|(name, ..)| name).collect();
-    let mut declared: Vec<_> = HEADER
-        .lines()
-        .filter_map(|line| line.strip_prefix("typedef struct ")?.strip_suffix(" {"))
-        .collect();
+    let mut declared: Vec<_> =
+        HEADER.lines().filter_map(|line| line.strip_prefix("typedef struct ")?.strip_suffix(" {")).collect();
     known.sort_unstable();
     declared.sort_unstable();
     assert_eq!(declared, known);

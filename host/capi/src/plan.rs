@@ -25,7 +25,9 @@ impl Plan {
     fn of(job: &In<structs::Job>) -> Result<Plan> {
         let mut job = Job::read(job)?;
         if job.rest.crops != 0 {
-            return Err(inval("a plan takes the job's boxes: set crops to DAMACY_CROPS_BOXES (0), or estimate the job"));
+            return Err(inval(
+                "a plan takes the job's boxes: set crops to DAMACY_CROPS_BOXES (0), or estimate the job",
+            ));
         }
         let ratio = |encoded: &Encoded| match *encoded {
             Encoded::Ratio(ratio) => Some(ratio),

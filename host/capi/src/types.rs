@@ -17,10 +17,9 @@ pub fn dtype(value: i32) -> Result<Dtype> {
 
 /// `damacy_source`.
 pub fn source(value: i32) -> Result<SourceType> {
-    u8::try_from(value)
-        .ok()
-        .and_then(SourceType::from_value)
-        .ok_or_else(|| inval(format!("{value} is no damacy_source: give DAMACY_SOURCE_U8 (0) to DAMACY_SOURCE_F32 (9)")))
+    u8::try_from(value).ok().and_then(SourceType::from_value).ok_or_else(|| {
+        inval(format!("{value} is no damacy_source: give DAMACY_SOURCE_U8 (0) to DAMACY_SOURCE_F32 (9)"))
+    })
 }
 
 /// `damacy_byte_order`.
@@ -100,15 +99,25 @@ macro_rules! names {
 }
 
 const STATUSES: [&str; 14] = names!(
-    "OK", "AGAIN", "INVAL", "NOTFOUND", "DTYPE", "RANK", "IO", "DECODE", "CUDA", "OOM", "BUDGET", "SHUTDOWN",
-    "UNSUPPORTED", "INTERNAL",
+    "OK",
+    "AGAIN",
+    "INVAL",
+    "NOTFOUND",
+    "DTYPE",
+    "RANK",
+    "IO",
+    "DECODE",
+    "CUDA",
+    "OOM",
+    "BUDGET",
+    "SHUTDOWN",
+    "UNSUPPORTED",
+    "INTERNAL",
 );
-const DTYPES: [&str; 10] = names!(
-    "float32", "bfloat16", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
-);
-const SOURCES: [&str; 10] = names!(
-    "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32",
-);
+const DTYPES: [&str; 10] =
+    names!("float32", "bfloat16", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",);
+const SOURCES: [&str; 10] =
+    names!("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32",);
 
 fn name(names: &'static [&'static str], value: i32) -> *const c_char {
     let name = usize::try_from(value).ok().and_then(|at| names.get(at));
@@ -149,8 +158,8 @@ extern "C" fn damacy_source_bytes(value: i32) -> usize {
 extern "C" fn damacy_dtype_parse(name: Text, dtype: Slot<i32>) -> i32 {
     guard::call(|| {
         let name = name.get("name")?;
-        let parsed = Dtype::parse(name)
-            .map_err(|unknown| host::Error::new(Status::Inval, "argument", unknown.to_string()))?;
+        let parsed =
+            Dtype::parse(name).map_err(|unknown| host::Error::new(Status::Inval, "argument", unknown.to_string()))?;
         dtype.put(parsed as i32, "dtype")
     })
 }

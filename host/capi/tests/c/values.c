@@ -72,8 +72,10 @@ static void boxes(damacy_engine engine, size_t threads) {
     box.dst = all;
     box.dst_bytes = sizeof all;
     OK(damacy_convert_box(&box));
-    for (int i = 0; i < PLANES * ROWS * COLUMNS; i++)
-        CHECK(all[i] == (float)elements[0][0][i]);
+    for (int z = 0, i = 0; z < PLANES; z++)
+        for (int y = 0; y < ROWS; y++)
+            for (int x = 0; x < COLUMNS; x++, i++)
+                CHECK(all[i] == (float)elements[z][y][x]);
     box.rank = 0;
     box.extent = NULL;
     box.src_offset = 2;
