@@ -11,7 +11,6 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "as the header has it")]
 extern "C" fn damacy_convert(
     engine: i32,
     source: i32,

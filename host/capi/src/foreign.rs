@@ -105,12 +105,7 @@ impl<T: Versioned> In<T> {
     }
 
     /// Reads `count` structs, all of the first one's size, and makes something of each.
-    pub fn read_all<'a, U>(
-        &'a self,
-        count: usize,
-        what: &str,
-        mut each: impl FnMut(usize, T) -> Result<U>,
-    ) -> Result<Vec<U>> {
+    pub fn read_all<U>(&self, count: usize, what: &str, mut each: impl FnMut(usize, T) -> Result<U>) -> Result<Vec<U>> {
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -207,8 +202,9 @@ impl<T: Plain> List<T> {
         if !self.0.is_aligned() {
             return Err(inval(format!("{what} is not aligned to its elements of {} bytes", size_of::<T>())));
         }
-        if count.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX as usize) {
-            return Err(inval(format!("{what}: {count} elements are more than there can be")));
+        let bytes = count.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
+        if bytes.and_then(|bytes| self.0.addr().checked_add(bytes)).is_none() {
+            return Err(inval(format!("{what}: {count} elements at {:p} are more than there can be", self.0)));
         }
         // SAFETY: not null, aligned, of a size that can be, and C vouches for the elements.
         Ok(unsafe { slice::from_raw_parts(self.0, count) })

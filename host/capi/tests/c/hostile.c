@@ -219,6 +219,8 @@ static void conversions(void) {
     REFUSED(damacy_convert(0, 1, 0, 0, source, 8, NULL, 16), "dst is NULL");
     REFUSED(damacy_convert(0, 1, 0, 0, source, SIZE_MAX, out, 16), "more than there can be");
     REFUSED(damacy_convert(0, 1, 0, 0, source, 8, out, SIZE_MAX), "more than there can be");
+    REFUSED(damacy_convert(0, 1, 0, 0, (void *)(UINTPTR_MAX - 3), 8, out, 16), "more than there can be");
+    REFUSED(damacy_convert(0, 1, 0, 0, source, 8, (void *)(UINTPTR_MAX - 3), 16), "more than there can be");
     REFUSED(damacy_convert_box(NULL), "conversion is NULL");
     damacy_conversion box = {0};
     REFUSED(damacy_convert_box(&box), "sizeof(damacy_conversion)");

@@ -184,6 +184,53 @@ static void batches(const char *store, damacy_engine engine, damacy_dtype dtype)
     OK(damacy_batch_release(batch));
 }
 
+/* The worked example of docs/cost-model.md; then as many chunks as cannot be counted one by one. */
+static void prices(void) {
+    static const char volume[] = "{\"zarr_format\": 2, \"shape\": [256, 512, 512], \"chunks\": [32, 64, 64], \"dtype\": \"<u2\","
+                                 " \"order\": \"C\", \"compressor\": null, \"filters\": null, \"fill_value\": 0}";
+    static const char vast[] =
+        "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [640000, 640000, 640000], \"data_type\": \"float16\","
+        " \"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": [64, 64, 64]}},"
+        " \"chunk_key_encoding\": {\"name\": \"default\"}, \"fill_value\": \"NaN\","
+        " \"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}]}";
+    const uint64_t shape[3] = {64, 128, 128};
+    damacy_batch_spec spec = spec_of(8, shape, 3, DAMACY_F32);
+    damacy_array array = {0};
+    array.struct_size = sizeof array;
+    array.metadata = volume;
+    array.metadata_bytes = sizeof volume - 1;
+    array.format = DAMACY_ZARR_V2;
+    array.encoded_ratio = 0.5;
+    damacy_job job = {0};
+    job.struct_size = sizeof job;
+    job.output = &spec;
+    job.arrays = &array;
+    job.array_count = 1;
+    job.crops = DAMACY_CROPS_UNIFORM;
+    damacy_estimate cost = {0};
+    cost.struct_size = sizeof cost;
+    OK(damacy_estimate_job(&job, &cost));
+    CHECK(cost.certainty != DAMACY_EXACT && cost.samples == 64 && cost.read_known == 1);
+    CHECK(cost.needed_bytes == (uint64_t)64 * 64 * 128 * 128 * 2);
+    CHECK(cost.output_bytes[DAMACY_F32] == 2 * cost.needed_bytes && cost.output_bytes[DAMACY_I64] == 4 * cost.needed_bytes);
+    CHECK(cost.use_waste > 3.285 && cost.use_waste < 3.295 && cost.decode_waste > 0.855 && cost.decode_waste < 0.865);
+    CHECK(cost.read_waste > 0.425 && cost.read_waste < 0.435);
+    CHECK(cost.host_bytes == cost.buffers * cost.batch_bytes + cost.workers * cost.decode_bytes + cost.plan_bytes);
+
+    array.metadata = vast; /* 10^12 chunks */
+    array.metadata_bytes = sizeof vast - 1;
+    array.format = DAMACY_ZARR_V3;
+    array.encoded_ratio = 0;
+    OK(damacy_estimate_job(&job, &cost));
+    CHECK(cost.read_known == 0 && cost.read_bytes == 0 && cost.uses > 64 * 12 && cost.uses <= 64 * 27);
+    damacy_layout current = {0}, best = {0};
+    current.struct_size = sizeof current;
+    best.struct_size = sizeof best;
+    OK(damacy_advise_layout(&job, 0, &current, &best));
+    CHECK(current.rank == 3 && current.chunk_shape[2] == 64 && current.object_shape[0] == 64 && current.chunk_shape[3] == 0);
+    CHECK(current.chunk_bytes == 64 * 64 * 64 * 2 && best.decode_waste <= current.decode_waste);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 3);
     FILE *file = fopen(argv[2], "rb");
@@ -197,6 +244,7 @@ int main(int argc, char **argv) {
         batches(argv[1], engine, DAMACY_F32);
         batches(argv[1], engine, DAMACY_U8);
     }
+    prices();
     puts("values: ok");
     return 0;
 }

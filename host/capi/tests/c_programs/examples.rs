@@ -1,6 +1,6 @@
 //! The examples, against elements that numpy has and chunks counted one by one.
 
-use crate::support::{Fixture, Linkage, command, compile, fixture, run, sharded, text};
+use crate::support::{Fixture, Linkage, command, compile, compile_text, fixture, run, sharded, text};
 use std::fs;
 use std::ops::Range;
 
@@ -117,10 +117,19 @@ fn plans_and_prices_are_those_of_counting() {
     let mut different = 0.0;
     for p in pz.iter().flat_map(|z| py.iter().map(move |y| z * y)).flat_map(|zy| px.iter().map(move |x| zy * x)) {
         uses += p;
-        different += 1.0 - (1.0 - p as f64).powi(64);
+        different += 1.0 - (1.0_f64 - p).powi(64);
     }
     let waste = different * chunk_elements as f64 / (64 * extent.iter().product::<u64>()) as f64;
     let priced = format!("random crops, windows of 64: {uses:.1} chunks a crop, decode waste {waste:.2}, host memory ");
     assert!(lines[count + 1].starts_with(&priced), "{priced}: {}", lines[count + 1]);
     assert!(lines[count + 2].starts_with("better chunks: ") && lines[count + 3].starts_with("look ahead "));
+}
+
+#[test]
+#[ignore = "make test-c"]
+fn the_program_of_the_guide_runs() {
+    let guide = include_str!("../../../../docs/c-api.md");
+    let program = guide.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let program = run(command(compile_text("guide", program)).arg(sharded().store));
+    assert_eq!(text(&program.stdout), "4 axes, 1024 bytes of bfloat16\n");
 }

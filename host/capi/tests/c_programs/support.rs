@@ -1,8 +1,9 @@
 //! Installs the libraries into a prefix of the tests' own, compiles C against it, runs the programs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// This crate's folder.
 pub const CRATE: &str = env!("CARGO_MANIFEST_DIR");
@@ -61,13 +62,30 @@ pub fn compile(name: &str, linkage: Linkage) -> PathBuf {
         .into_iter()
         .find(|path| path.exists())
         .expect("a source file");
-    let cpp = source.extension().is_some_and(|extension| extension == "cpp");
-    let (compiler, standard) = if cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
+    compile_source(name, &source, linkage)
+}
+
+/// Compiles a program in C.
+pub fn compile_text(name: &str, program: &str) -> PathBuf {
+    let source = folder().join(format!("{name}.c"));
+    std::fs::write(&source, program).unwrap();
+    compile_source(name, &source, Linkage::Shared)
+}
+
+/// Compiles a program once, while the other tests wait.
+fn compile_source(name: &str, source: &Path, linkage: Linkage) -> PathBuf {
+    static COMPILED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let suffix = if linkage == Linkage::Static { "-static" } else { "" };
     let program = folder().join(format!("{name}{suffix}"));
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if compiled.contains(&program) {
+        return program;
+    }
+    let cpp = source.extension().is_some_and(|extension| extension == "cpp");
+    let (compiler, standard) = if cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
     let mut command = Command::new(compiler);
     command.arg(standard).args(WARNINGS).args(["-O1", "-g"]).args(pkg_config(&["--cflags"]));
-    command.arg(&source).arg("-o").arg(&program);
+    command.arg(source).arg("-o").arg(&program);
     match linkage {
         Linkage::Shared => {
             command.args(pkg_config(&["--libs"]));
@@ -78,8 +96,8 @@ pub fn compile(name: &str, linkage: Linkage) -> PathBuf {
             command.args(libraries.into_iter().map(|flag| if flag == "-ldamacy" { archive.clone() } else { flag }));
         }
     }
-    let compiled = command.args(["-pthread", "-lm"]).output().unwrap();
-    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+    run(command.args(["-pthread", "-lm"]));
+    compiled.insert(program.clone());
     program
 }
 
