@@ -9,6 +9,7 @@ pub mod error;
 mod opened;
 pub mod pipeline;
 mod plan;
+pub mod pool;
 pub mod sandbox;
 pub mod zarr;
 

@@ -1,7 +1,7 @@
 //! Deadlines: a thread that advances an engine's epoch every [`TICK`] while a guest runs, and sleeps otherwise.
 //!
-//! A call holds a [`Running`] for as long as the guest may run; its store traps when the epoch has advanced by the
-//! number of ticks given to [`ticks`]. Dropping the clock ends the thread. A fork leaves the child without the thread.
+//! A call holds a [`Running`] for as long as the guest may run; its store asks whether to go on whenever the epoch has
+//! advanced. Dropping the clock ends the thread. A fork leaves the child without the thread.
 
 use std::io;
 use std::sync::Arc;
@@ -10,10 +10,8 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 use wasmtime::EngineWeak;
 
-/// Deadlines are kept to within two of these.
+/// Deadlines are kept to within one of these, and what the machine takes to run this thread.
 const TICK: Duration = Duration::from_millis(5);
-/// A hundred years: far enough, and adding it to an epoch cannot overflow.
-const MOST_TICKS: u64 = 100 * 365 * 24 * 3600 * 200;
 
 /// The thread that ticks.
 pub(super) struct Clock {
@@ -61,12 +59,6 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, SeqCst);
     }
-}
-
-/// Ticks after which at least `deadline` has passed.
-pub(super) fn ticks(deadline: Duration) -> u64 {
-    let ticks = deadline.as_nanos().div_ceil(TICK.as_nanos()) + 1;
-    u64::try_from(ticks).unwrap_or(MOST_TICKS).min(MOST_TICKS)
 }
 
 fn tick(engine: &EngineWeak, state: &State) {

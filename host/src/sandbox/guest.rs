@@ -5,10 +5,11 @@
 
 use super::bindings::Core;
 use super::bindings::exports::damacy::core::types;
+use super::instance::{Extra, Live, instantiate, over_memory, trapped};
 use super::limiter::Limiter;
 use super::map::{ArrayLists, array_param, request_lists};
-use super::runtime::{LARGEST_BYTES, Runtime};
-use super::{BLOCK_BYTES, GuestLimits, Sandbox, clock, map};
+use super::watch::Stop;
+use super::{BLOCK_BYTES, GuestLimits, Sandbox, map};
 use crate::cost::{Advise, Report};
 use crate::error::Result;
 use crate::{ByteOrder, Dtype, SourceType, Status};
@@ -18,8 +19,9 @@ use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use damacy_core::planner::{Plan, Request};
 use std::mem;
 use std::sync::Arc;
+use std::time::Instant;
+use wasmtime::Store;
 use wasmtime::component::WasmList;
-use wasmtime::{PoolConcurrencyLimitError, Store, Trap};
 
 /// Parameters of `convert.elements-in-place`.
 type ConvertParams<'a> = (types::Source, types::ByteOrder, types::Dtype, &'a [u8]);
@@ -31,20 +33,36 @@ const KEEP_BYTES: u64 = 16 << 20;
 pub struct Guest {
     sandbox: Arc<Sandbox>,
     limits: GuestLimits,
+    extra: Extra,
     live: Option<Live>,
+    spent: Spent,
 }
 
-struct Live {
-    store: Store<Limiter>,
-    core: Core,
-    runtime: Arc<Runtime>,
+/// What a guest has used, and why its last call was stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// Most linear memory, bytes.
+    pub memory_bytes: u64,
+    /// Fuel of the latest instance, where it is counted.
+    pub fuel: Option<u64>,
+    /// Why the last call was stopped, if it was.
+    pub stop: Option<Stop>,
 }
 
 impl Guest {
     pub(super) fn new(sandbox: Arc<Sandbox>, limits: GuestLimits) -> Result<Guest> {
-        let mut guest = Guest { sandbox, limits, live: None };
-        guest.live().map_err(|error| crate::Error::new(error.status, "sandbox", error.message))?;
+        let mut guest = Guest::with(sandbox, limits, Extra::default());
+        guest.make_live().map_err(|error| crate::Error::new(error.status, "sandbox", error.message))?;
         Ok(guest)
+    }
+
+    pub(super) fn with(sandbox: Arc<Sandbox>, limits: GuestLimits, extra: Extra) -> Guest {
+        Guest { sandbox, limits, extra, live: None, spent: Spent::default() }
+    }
+
+    /// What its calls have used so far.
+    pub(crate) fn spent(&self) -> Spent {
+        self.spent
     }
 
     /// Parses metadata. The error's message does not name the URI: the caller adds it.
@@ -151,37 +169,56 @@ impl Guest {
     /// One call into the guest, within its limits.
     fn call<T>(&mut self, what: &str, call: impl FnOnce(&Core, &mut Store<Limiter>) -> Called<T>) -> Result<T, Error> {
         let limits = self.limits;
-        let Live { store, core, runtime } = self.live()?;
-        store.set_epoch_deadline(clock::ticks(limits.deadline));
+        self.spent.stop = None;
+        self.make_live()?;
+        let Live { store, core, runtime } = self.live.as_mut().expect("it was made just now");
+        store.set_epoch_deadline(1);
+        store.data_mut().deadline = Instant::now().checked_add(limits.deadline);
         store.data_mut().forget_refusal();
         let running = runtime.clock.run();
         let called = call(core, store);
         drop(running);
-        let grown = store.data().granted() > KEEP_BYTES;
-        let refused = store.data().refused();
-        let result = called.map_err(|trap| trapped(what, limits, store.data(), &trap));
-        if result.is_err() || grown {
+        let (granted, refused) = (store.data().granted(), store.data().refused());
+        let fuel_left = store.get_fuel().ok();
+        let result = called.map_err(|trap| trapped(what, limits, &self.extra, store.data(), &trap));
+        if result.is_err() || granted > KEEP_BYTES {
             self.live = None;
         }
-        result?.map_err(Error::from).map_err(|error| match refused {
+        let spent = &mut self.spent;
+        spent.memory_bytes = spent.memory_bytes.max(granted);
+        spent.fuel = self.extra.fuel.zip(fuel_left).map(|(all, left)| all - left);
+        match result {
+            Ok(Ok(value)) => Ok(value),
             // The guest survived the refusal and says so in its own words, which cannot name the limit.
-            Some(needed) if error.status == Status::Budget => over_memory(what, limits, needed),
-            _ => error,
-        })
+            Ok(Err(error)) => Err(match (refused, Error::from(error)) {
+                (Some(needed), error) if error.status == Status::Budget => {
+                    spent.stop = Some(Stop::Memory(needed));
+                    over_memory(what, limits, needed)
+                }
+                (_, error) => error,
+            }),
+            Err((error, stop)) => {
+                spent.stop = stop;
+                Err(error)
+            }
+        }
     }
 
-    fn live(&mut self) -> Result<&mut Live, Error> {
+    fn make_live(&mut self) -> Result<(), Error> {
         if self.sandbox.process != std::process::id() {
             // Made before a fork: locks of the old sandbox may be held for ever, so nothing of it is dropped.
             mem::forget(self.live.take());
             let sandbox = Sandbox::shared().map_err(|error| Error::new(error.status(), error.message()))?;
             mem::forget(mem::replace(&mut self.sandbox, sandbox));
         }
-        let live = match self.live.take() {
-            Some(live) => live,
-            None => instantiate(&self.sandbox, self.limits)?,
-        };
-        Ok(self.live.insert(live))
+        if self.live.is_none() {
+            let made = instantiate(&self.sandbox, self.limits, &self.extra);
+            self.live = Some(made.map_err(|(error, stop)| {
+                self.spent.stop = stop;
+                error
+            })?);
+        }
+        Ok(())
     }
 }
 
@@ -191,56 +228,4 @@ impl Drop for Guest {
             mem::forget(self.live.take());
         }
     }
-}
-
-fn instantiate(sandbox: &Sandbox, limits: GuestLimits) -> Result<Live, Error> {
-    let spare = || sandbox.spare().map_err(|error| Error::new(error.status(), error.message()));
-    let made = if limits.memory_bytes.min(LARGEST_BYTES) > sandbox.main.allocator.largest_memory() {
-        instance_of(spare()?, limits)
-    } else {
-        match instance_of(sandbox.main.clone(), limits) {
-            Err((error, _)) if error.is::<PoolConcurrencyLimitError>() => instance_of(spare()?, limits),
-            made => made,
-        }
-    };
-    made.map_err(|(error, refused)| match refused {
-        Some(needed) => over_memory("starting the guest", limits, needed),
-        None => Error::new(Status::Oom, format!("the sandbox cannot make another instance: {error:#}")),
-    })
-}
-
-fn instance_of(runtime: Arc<Runtime>, limits: GuestLimits) -> Result<Live, (wasmtime::Error, Option<u64>)> {
-    let mut store = Store::new(runtime.pre.engine(), Limiter::new(limits.memory_bytes));
-    store.limiter(|limiter| limiter);
-    store.set_epoch_deadline(clock::ticks(limits.deadline));
-    match runtime.pre.instantiate(&mut store) {
-        Ok(core) => Ok(Live { store, core, runtime }),
-        Err(error) => Err((error, store.data().refused())),
-    }
-}
-
-pub(super) fn trapped(what: &str, limits: GuestLimits, limiter: &Limiter, trap: &wasmtime::Error) -> Error {
-    if let Some(needed) = limiter.refused() {
-        return over_memory(what, limits, needed);
-    }
-    if trap.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
-        let message = format!("{what} took longer than its deadline of {:?}", limits.deadline);
-        return Error::new(Status::Budget, message);
-    }
-    let message = format!(
-        "{what} trapped in the sandbox ({trap:#}); this is a bug of damacy, only this call failed, and the next starts afresh"
-    );
-    Error::new(Status::Internal, message)
-}
-
-fn over_memory(what: &str, limits: GuestLimits, needed: u64) -> Error {
-    let limit = limits.memory_bytes;
-    if needed <= limit {
-        return Error::new(
-            Status::Oom,
-            format!("{what} needs {needed} bytes in the sandbox, which the system refused"),
-        );
-    }
-    let message = format!("{what} needs at least {needed} bytes in the sandbox, but its memory limit is {limit} bytes");
-    Error::new(Status::Budget, message)
 }

@@ -1,18 +1,34 @@
-//! The limit on a guest's linear memory, and what the guest asked for when it met it.
+//! What a store keeps beside the guest: the limit on its linear memory, what it asked for when it met it, and its deadline.
 
+use super::watch::{Stop, Watch};
+use std::sync::Arc;
+use std::time::Instant;
 use wasmtime::ResourceLimiter;
 
-/// A store's data: the limit, and how the memory has grown.
+/// A store's data.
 pub(super) struct Limiter {
     limit: u64,
     granted: u64,
     refused: Option<u64>,
+    /// When the call must end.
+    pub(super) deadline: Option<Instant>,
+    /// Asked instead of the deadline.
+    pub(super) watch: Option<Arc<dyn Watch>>,
 }
 
 impl Limiter {
-    /// A limit in bytes.
+    /// A limit in bytes, and no deadline.
     pub(super) fn new(limit: u64) -> Limiter {
-        Limiter { limit, granted: 0, refused: None }
+        Limiter { limit, granted: 0, refused: None, deadline: None, watch: None }
+    }
+
+    /// Whether the guest may go on.
+    pub(super) fn tick(&self) -> Result<(), Stop> {
+        match (&self.watch, self.deadline) {
+            (Some(watch), _) => watch.tick(),
+            (None, Some(deadline)) if Instant::now() >= deadline => Err(Stop::Deadline),
+            _ => Ok(()),
+        }
     }
 
     /// Size of the linear memory, bytes.

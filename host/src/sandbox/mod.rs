@@ -5,19 +5,25 @@
 //! host gets a result or a typed error: memory and time are bounded, and a trap costs only the call it happened in.
 
 mod bindings;
+mod cache;
 mod clock;
 mod guest;
+mod instance;
 mod limiter;
 mod map;
 mod process;
 mod runtime;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use guest::Guest;
+pub(crate) use guest::Spent;
+pub(crate) use instance::Extra;
+pub(crate) use watch::{Stop, Watch};
 
 use crate::error::Result;
-use runtime::{Allocator, Runtime};
+use runtime::{Allocator, Metering, Runtime};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -49,6 +55,8 @@ pub struct Sandbox {
     main: Arc<Runtime>,
     /// For guests that the main runtime's pool has no slot for.
     spare: Mutex<Option<Arc<Runtime>>>,
+    /// For guests whose fuel is counted: other code, 15 to 30 % slower.
+    metered: Mutex<Option<Arc<Runtime>>>,
 }
 
 impl Sandbox {
@@ -68,20 +76,50 @@ impl Sandbox {
         Guest::new(self.clone(), limits)
     }
 
+    /// A guest that is watched or metered. Makes no instance yet.
+    pub(crate) fn guest_with(self: &Arc<Self>, limits: GuestLimits, extra: Extra) -> Guest {
+        Guest::with(self.clone(), limits, extra)
+    }
+
+    /// Has every running guest ask at once whether to go on.
+    pub(crate) fn interrupt(&self) {
+        self.main.interrupt();
+        for other in [&self.spare, &self.metered] {
+            // Held while a runtime is made, which runs nothing yet.
+            if let Ok(runtime) = other.try_lock()
+                && let Some(runtime) = &*runtime
+            {
+                runtime.interrupt();
+            }
+        }
+    }
+
     fn new() -> Result<Sandbox> {
-        let main = Arc::new(Runtime::new()?);
-        Ok(Sandbox { process: std::process::id(), main, spare: Mutex::new(None) })
+        let main = Arc::new(Runtime::new(Metering::Off)?);
+        let (spare, metered) = (Mutex::new(None), Mutex::new(None));
+        Ok(Sandbox { process: std::process::id(), main, spare, metered })
     }
 
     /// A runtime without slots, made when it is first needed.
     fn spare(&self) -> Result<Arc<Runtime>> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(spare) = &*spare {
-            return Ok(spare.clone());
-        }
-        log::warn!("the sandbox's {:?} has no slot for another guest; using memory on demand", self.main.allocator);
-        let made = Arc::new(Runtime::with(Allocator::OnDemand)?);
-        *spare = Some(made.clone());
-        Ok(made)
+        lazily(&self.spare, || {
+            log::warn!("the sandbox's {:?} has no slot for another guest; using memory on demand", self.main.allocator);
+            Runtime::with(Allocator::OnDemand, Metering::Off)
+        })
     }
+
+    /// The runtime that counts fuel, made when it is first needed.
+    fn metered(&self) -> Result<Arc<Runtime>> {
+        lazily(&self.metered, || Runtime::new(Metering::Fuel))
+    }
+}
+
+fn lazily(runtime: &Mutex<Option<Arc<Runtime>>>, make: impl FnOnce() -> Result<Runtime>) -> Result<Arc<Runtime>> {
+    let mut runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(runtime) = &*runtime {
+        return Ok(runtime.clone());
+    }
+    let made = Arc::new(make()?);
+    *runtime = Some(made.clone());
+    Ok(made)
 }

@@ -1,0 +1,112 @@
+//! Planning for tenants that are not trusted: metadata documents and boxes of a tenant in -> plans, prices, or a refusal
+//! that says which limit was met, its value, what was asked, and where.
+//!
+//! **Isolation.** Every call gets an instance of the component of its own (a few microseconds) and bytes and numbers only;
+//! there is no I/O. No tenant sees another's memory, and whatever a document or a box makes the guest do (run on, trap, ask for
+//! memory), it costs that call alone.
+//!
+//! **Threads.** A call runs on the thread that makes it, so it works under any runtime; call it where blocking is allowed. The pool
+//! has no threads but the process's one clock for deadlines, which sleeps while nothing runs.
+//!
+//! **Order.** [`PoolConfig::running`] calls run at a time. The others wait, in a bounded queue for each tenant; tenants take turns,
+//! whatever the number of their calls. A call of a tenant that has lately run for longer gives way while one of another waits:
+//! it stands still where it is and goes on when it is its tenant's turn again.
+//!
+//! **Limits** are those of [`TenantLimits`], for each tenant and call; [`PoolError`] is what a call that meets one ends with.
+//!
+//! ```
+//! use damacy::pool::{Arrays, Document, Kind, PlanJob, PlannerPool, PoolConfig};
+//! use damacy::{BatchSpec, Dtype};
+//! use damacy_core::{metadata::ZarrFormat, planner::SampleBox};
+//!
+//! let pool = PlannerPool::new(PoolConfig::default())?;
+//! let document = br#"{"zarr_format": 2, "shape": [512, 512], "chunks": [64, 64], "dtype": "<u2", "order": "C",
+//!     "compressor": null, "filters": null, "fill_value": 0}"#;
+//! let spec = BatchSpec { samples: 1, shape: vec![128, 128], dtype: Dtype::F32 };
+//! let samples = [SampleBox { array: 0, bounds: vec![(64, 192), (0, 128)] }];
+//! let documents = [Document { format: ZarrFormat::V2, bytes: document }];
+//! let job = PlanJob::new(&spec, Arrays::Documents(&documents), &samples);
+//! let answer = pool.tenant("alice").plan(&job)?;
+//! assert_eq!(answer.value.plan.chunks.len(), 4);
+//!
+//! let hostile = [Document { format: ZarrFormat::V2, bytes: b"[[[[[[[[" }];
+//! let error = pool.tenant("mallory").plan(&PlanJob::new(&spec, Arrays::Documents(&hostile), &samples)).unwrap_err();
+//! assert_eq!((error.kind, error.array), (Kind::Invalid, Some(0)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cancel;
+mod config;
+mod error;
+mod histogram;
+mod job;
+mod load;
+mod metrics;
+mod queue;
+mod run;
+mod tenant;
+mod turn;
+
+pub use cancel::Cancel;
+pub use config::{PoolConfig, TenantLimits};
+pub use error::{Kind, PoolError};
+pub use job::{Answer, Arrays, Document, EstimateJob, PlanJob, PoolEstimate, PoolPlan, Used, Validated};
+pub use metrics::TenantMetrics;
+pub use tenant::Tenant;
+
+use crate::error::Result;
+use crate::sandbox::Sandbox;
+use queue::Queue;
+use std::sync::Arc;
+
+/// The pool. Cheap to clone and to share; all clones are one pool.
+#[derive(Clone)]
+pub struct PlannerPool {
+    queue: Arc<Queue>,
+}
+
+impl PlannerPool {
+    /// A pool over the process's sandbox, which is compiled at the first use, or taken from the cache on disk.
+    ///
+    /// # Errors
+    /// `Inval` for a limit of 0; those of [`Sandbox::shared`].
+    pub fn new(config: PoolConfig) -> Result<PlannerPool> {
+        config.validate()?;
+        Ok(PlannerPool { queue: Arc::new(Queue::new(config, Sandbox::shared()?)) })
+    }
+
+    /// A tenant's view of the pool: its name goes into errors and metrics. Nothing is kept of it before its first call.
+    pub fn tenant(&self, name: impl Into<Arc<str>>) -> Tenant<'_> {
+        Tenant::new(&self.queue, name.into())
+    }
+
+    /// Gives a tenant limits of its own, for its calls from now on.
+    ///
+    /// # Errors
+    /// `Inval` for a limit of 0; `Budget` for a tenant too many.
+    pub fn set_limits(&self, tenant: impl Into<Arc<str>>, limits: TenantLimits) -> Result<()> {
+        let tenant = tenant.into();
+        limits.validate()?;
+        self.queue.set_limits(&tenant, limits).map_err(Into::into)
+    }
+
+    /// Figures of one tenant since its first call; `None` for one that has made none.
+    pub fn metrics(&self, tenant: &str) -> Option<TenantMetrics> {
+        self.queue.metrics(tenant)
+    }
+
+    /// Names of the tenants that the pool keeps anything of.
+    pub fn tenants(&self) -> Vec<Arc<str>> {
+        self.queue.tenants()
+    }
+
+    /// Forgets a tenant's limits and figures; false if it is unknown, or has calls that run or wait.
+    pub fn remove(&self, tenant: &str) -> bool {
+        self.queue.remove(tenant)
+    }
+
+    /// Ends all calls, waiting and running ones within a few milliseconds, and refuses new ones ([`Kind::Closed`]).
+    pub fn close(&self) {
+        self.queue.close();
+    }
+}

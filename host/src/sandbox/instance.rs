@@ -1,0 +1,151 @@
+//! Making an instance, and what its traps mean: limits in -> a live instance, or an error and the limit that was met.
+
+use super::bindings::Core;
+use super::limiter::Limiter;
+use super::runtime::{LARGEST_BYTES, Runtime};
+use super::watch::{Stop, Watch};
+use super::{GuestLimits, Sandbox};
+use crate::Status;
+use damacy_core::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+use wasmtime::{PoolConcurrencyLimitError, Store, StoreContextMut, Trap, UpdateDeadline};
+
+/// The most of a result that is not a plan: a refusal's words, an estimate, an array's facts. Bytes.
+const LEAST_RESULT: u64 = 64 << 10;
+/// A result takes more bytes in the host than in the guest, where it has lists of lists.
+const RESULT_GROWTH: u64 = 4;
+
+/// How wasmtime words that a result was too large; its error has no public type.
+const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
+
+/// What else bounds a guest. Default: nothing.
+#[derive(Clone, Default)]
+pub(crate) struct Extra {
+    /// Asked at every tick instead of the deadline.
+    pub watch: Option<Arc<dyn Watch>>,
+    /// Fuel of each instance.
+    pub fuel: Option<u64>,
+    /// Bytes of a result in the host's memory.
+    pub result_bytes: Option<u64>,
+}
+
+/// A live instance.
+pub(super) struct Live {
+    pub(super) store: Store<Limiter>,
+    pub(super) core: Core,
+    pub(super) runtime: Arc<Runtime>,
+}
+
+/// Makes an instance in the runtime that suits the limits.
+///
+/// # Errors
+/// `Budget`, `Oom` or `Internal`, and the limit that was met.
+pub(super) fn instantiate(
+    sandbox: &Sandbox,
+    limits: GuestLimits,
+    extra: &Extra,
+) -> Result<Live, (Error, Option<Stop>)> {
+    let unstopped = |error: crate::Error| (Error::new(error.status(), error.message()), None);
+    let made = if extra.fuel.is_some() {
+        instance_of(sandbox.metered().map_err(unstopped)?, limits, extra)
+    } else if limits.memory_bytes.min(LARGEST_BYTES) > sandbox.main.allocator.largest_memory() {
+        instance_of(sandbox.spare().map_err(unstopped)?, limits, extra)
+    } else {
+        match instance_of(sandbox.main.clone(), limits, extra) {
+            Err((error, _)) if error.is::<PoolConcurrencyLimitError>() => {
+                instance_of(sandbox.spare().map_err(unstopped)?, limits, extra)
+            }
+            made => made,
+        }
+    };
+    made.map_err(|(error, refused)| match refused {
+        Some(needed) => (over_memory("starting the guest", limits, needed), Some(Stop::Memory(needed))),
+        None if error.downcast_ref() == Some(&Trap::OutOfFuel) => {
+            (out_of_fuel("starting the guest", extra), Some(Stop::Fuel))
+        }
+        None => (Error::new(Status::Oom, format!("the sandbox cannot make another instance: {error:#}")), None),
+    })
+}
+
+fn instance_of(
+    runtime: Arc<Runtime>,
+    limits: GuestLimits,
+    extra: &Extra,
+) -> Result<Live, (wasmtime::Error, Option<u64>)> {
+    let mut store = Store::new(runtime.pre.engine(), Limiter::new(limits.memory_bytes));
+    store.limiter(|limiter| limiter);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(at_tick);
+    store.data_mut().deadline = Instant::now().checked_add(limits.deadline);
+    store.data_mut().watch = extra.watch.clone();
+    let most = extra.result_bytes.unwrap_or(limits.memory_bytes.saturating_mul(RESULT_GROWTH)).max(LEAST_RESULT);
+    store.set_hostcall_fuel(usize::try_from(most).unwrap_or(usize::MAX));
+    if let Some(fuel) = extra.fuel {
+        store.set_fuel(fuel).map_err(|error| (error, None))?;
+    }
+    match runtime.pre.instantiate(&mut store) {
+        Ok(core) => Ok(Live { store, core, runtime }),
+        Err(error) => Err((error, store.data().refused())),
+    }
+}
+
+/// What a store does when the epoch has advanced.
+fn at_tick(store: StoreContextMut<'_, Limiter>) -> wasmtime::Result<UpdateDeadline> {
+    store.data().tick()?;
+    Ok(UpdateDeadline::Continue(1))
+}
+
+/// What a trap means.
+pub(super) fn trapped(
+    what: &str,
+    limits: GuestLimits,
+    extra: &Extra,
+    limiter: &Limiter,
+    trap: &wasmtime::Error,
+) -> (Error, Option<Stop>) {
+    if let Some(needed) = limiter.refused() {
+        return (over_memory(what, limits, needed), Some(Stop::Memory(needed)));
+    }
+    if trap.downcast_ref() == Some(&Trap::OutOfFuel) {
+        return (out_of_fuel(what, extra), Some(Stop::Fuel));
+    }
+    let chain = format!("{trap:#}");
+    let stop = trap.downcast_ref::<Stop>().copied().or_else(|| chain.contains(TOO_MUCH).then_some(Stop::Result));
+    let error = match stop {
+        Some(Stop::Deadline) => {
+            let message = format!("{what} took longer than its deadline of {:?}", limits.deadline);
+            Error::new(Status::Budget, message)
+        }
+        Some(Stop::Result) => {
+            let most = extra.result_bytes.unwrap_or(limits.memory_bytes.saturating_mul(RESULT_GROWTH));
+            Error::new(Status::Budget, format!("the result of {what} has more than {most} bytes, its limit"))
+        }
+        Some(_) => Error::new(Status::Shutdown, format!("{what} was cancelled")),
+        None => Error::new(
+            Status::Internal,
+            format!(
+                "{what} trapped in the sandbox ({chain}); this is a bug of damacy, only this call failed, and the next \
+                 starts afresh"
+            ),
+        ),
+    };
+    (error, stop)
+}
+
+fn out_of_fuel(what: &str, extra: &Extra) -> Error {
+    Error::new(Status::Budget, format!("{what} needs more fuel than its limit of {}", extra.fuel.unwrap_or(0)))
+}
+
+/// The refusal of memory.
+pub(super) fn over_memory(what: &str, limits: GuestLimits, needed: u64) -> Error {
+    let limit = limits.memory_bytes;
+    if needed <= limit {
+        return Error::new(
+            Status::Oom,
+            format!("{what} needs {needed} bytes in the sandbox, which the system refused"),
+        );
+    }
+    let message = format!("{what} needs at least {needed} bytes in the sandbox, but its memory limit is {limit} bytes");
+    Error::new(Status::Budget, message)
+}

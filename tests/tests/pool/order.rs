@@ -1,0 +1,150 @@
+//! Who runs when: giving way, bounded queues, cancellation, closing. (Turns: unit tests of `pool/queue.rs`.)
+
+use crate::support::{DOCUMENT, Long, alone, array, boxes, document, patient, pool, spec};
+use damacy::Status;
+use damacy::pool::{Arrays, Cancel, Kind, PlanJob, PlannerPool, PoolError, TenantLimits};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Until a tenant has so many calls that run and wait.
+fn until(pool: &PlannerPool, tenant: &str, running: usize, waiting: usize) {
+    let started = Instant::now();
+    while pool.metrics(tenant).is_none_or(|figures| (figures.running, figures.waiting) != (running, waiting)) {
+        assert!(started.elapsed() < Duration::from_secs(30), "{:?}", pool.metrics(tenant));
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn small(pool: &PlannerPool, tenant: &str) -> Result<(), PoolError> {
+    pool.tenant(tenant).parse_metadata(&document(DOCUMENT)).map(drop)
+}
+
+/// Limits under which [`Long`] runs for a long time.
+fn long_limits() -> TenantLimits {
+    Long::limits(TenantLimits { running: 1, waiting: 3, ..patient() })
+}
+
+#[test]
+fn a_long_call_gives_way_to_others_and_still_ends_well() {
+    let _alone = alone();
+    let pool = pool(patient(), 1);
+    pool.set_limits("heavy", long_limits()).expect("limits");
+    let long = Long::new();
+    thread::scope(|scope| {
+        let heavy = scope.spawn(|| pool.tenant("heavy").plan(&long.job()));
+        until(&pool, "heavy", 1, 0);
+        thread::sleep(Duration::from_millis(20));
+        let mut passed = 0;
+        while !heavy.is_finished() && passed < 20 {
+            small(&pool, "light").expect("an array");
+            passed += usize::from(!heavy.is_finished());
+        }
+        assert!(passed >= 5, "only {passed} small calls passed one that takes far longer");
+        let answer = heavy.join().expect("no panic").expect("a plan");
+        assert!(answer.used.wait_time > Duration::ZERO, "{:?}", answer.used);
+        assert_eq!(answer.value.plan.totals.elements, 4096 * 320 * 320 * 320);
+    });
+}
+
+#[test]
+fn a_queue_is_bounded_and_a_waiting_call_can_be_cancelled() {
+    let _alone = alone();
+    let pool = pool(long_limits(), 4);
+    let (long, cancel, queued) = (Long::new(), Cancel::new(), Cancel::new());
+    thread::scope(|scope| {
+        let running = scope.spawn(|| pool.tenant("alice").cancelled_by(&cancel).plan(&long.job()).map(drop));
+        until(&pool, "alice", 1, 0);
+        let waiting: Vec<_> = (1..=3)
+            .map(|waiting| {
+                let (pool, queued) = (&pool, &queued);
+                let call = scope.spawn(move || {
+                    pool.tenant("alice").cancelled_by(queued).parse_metadata(&document(DOCUMENT)).map(drop)
+                });
+                until(pool, "alice", 1, waiting);
+                call
+            })
+            .collect();
+        let error = small(&pool, "alice").expect_err("three wait already");
+        assert_eq!(
+            (error.kind, error.status, error.limit, error.asked),
+            (Kind::Waiting, Status::Again, Some(3), Some(4))
+        );
+        // Another tenant is not concerned.
+        small(&pool, "bob").expect("an array");
+
+        let started = Instant::now();
+        queued.cancel();
+        for call in waiting {
+            let error = call.join().expect("no panic").expect_err("cancelled");
+            assert_eq!((error.kind, error.status), (Kind::Cancelled, Status::Shutdown), "{error}");
+        }
+        cancel.cancel();
+        let error = running.join().expect("no panic").expect_err("cancelled");
+        assert_eq!(error.kind, Kind::Cancelled, "{error}");
+        assert!(started.elapsed() < Duration::from_millis(100), "{:?}", started.elapsed());
+    });
+    until(&pool, "alice", 0, 0);
+    let error = pool.tenant("alice").cancelled_by(&cancel).parse_metadata(&document(DOCUMENT)).expect_err("for good");
+    assert_eq!(error.kind, Kind::Cancelled);
+    assert_eq!(pool.metrics("alice").expect("figures").refused(Kind::Cancelled), 5);
+}
+
+#[test]
+fn waiting_has_an_end() {
+    let _alone = alone();
+    let pool = pool(TenantLimits { max_wait: Duration::from_millis(20), ..long_limits() }, 4);
+    let (long, cancel) = (Long::new(), Cancel::new());
+    thread::scope(|scope| {
+        scope.spawn(|| pool.tenant("alice").cancelled_by(&cancel).plan(&long.job()).map(drop));
+        until(&pool, "alice", 1, 0);
+        let error = small(&pool, "alice").expect_err("20 ms are over");
+        assert_eq!(
+            (error.kind, error.status, error.limit),
+            (Kind::MaxWait, Status::Again, Some(20_000_000)),
+            "{error}"
+        );
+        assert!(error.message.contains("20ms"), "{error}");
+        cancel.cancel();
+    });
+}
+
+#[test]
+fn closing_ends_all_calls() {
+    let _alone = alone();
+    let pool = pool(long_limits(), 1);
+    let long = Long::new();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| pool.tenant("alice").plan(&long.job()).map(drop));
+        until(&pool, "alice", 1, 0);
+        let waiting = scope.spawn(|| small(&pool, "alice"));
+        until(&pool, "alice", 1, 1);
+        pool.close();
+        for call in [running, waiting] {
+            let error = call.join().expect("no panic").expect_err("closed");
+            assert_eq!((error.kind, error.status), (Kind::Closed, Status::Shutdown), "{error}");
+        }
+    });
+    assert_eq!(small(&pool, "bob").expect_err("closed").kind, Kind::Closed);
+}
+
+#[test]
+fn many_threads_of_many_tenants_all_get_their_own_answers() {
+    let pool = pool(patient(), 3);
+    let arrays = [array()];
+    thread::scope(|scope| {
+        for thread in 0..24u64 {
+            let (pool, arrays) = (&pool, &arrays);
+            scope.spawn(move || {
+                let (spec, samples) = (spec(65 + thread), boxes(65 + thread, &[thread, 3 * thread]));
+                let job = PlanJob::new(&spec, Arrays::Parsed(arrays), &samples);
+                let tenant = pool.tenant(format!("tenant {}", thread % 7));
+                for _ in 0..20 {
+                    let totals = tenant.plan(&job).expect("a plan").value.plan.totals;
+                    assert_eq!(totals.elements, 2 * (65 + thread).pow(3));
+                }
+            });
+        }
+    });
+    let calls: u64 = (0..7).map(|tenant| pool.metrics(&format!("tenant {tenant}")).expect("figures").calls).sum();
+    assert_eq!(calls, 24 * 20);
+}
