@@ -1,8 +1,8 @@
 //! Memory: no invalid access and no leak under valgrind, and batches where address space is limited.
 //!
 //! valgrind shows programs a CPU without AVX-512 and little address space: the library takes AVX2 and its small reservation by
-//! itself. The component is compiled once for that CPU, by a run that judges nothing, and taken from wasmtime's cache then:
-//! memcheck takes half a minute to watch the compiler, and sees uninitialised bytes in how it compares enums.
+//! itself. The component is compiled once for that CPU, by a run that judges nothing, and its code is taken from the cache
+//! folder then: memcheck takes half a minute to watch the compiler, and sees uninitialised bytes in how it compares enums.
 
 use crate::support::{Linkage, command, compile, run, sharded, text};
 use std::path::Path;
