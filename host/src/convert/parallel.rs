@@ -50,7 +50,7 @@ pub fn convert_box_parallel(
     let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     kernel.check(crop, src, &mut &mut *dst).map_err(super::refused)?;
     let bytes = work(kernel, crop);
-    let count = threads.saturating_mul(SLABS_A_THREAD).min(bytes / SLAB_BYTES);
+    let count = (threads * SLABS_A_THREAD).min(bytes / SLAB_BYTES);
     let slabs = if threads > 1 && bytes >= WORTH_BYTES { slabs(kernel, crop, dst, count) } else { None };
     let Some(slabs) = slabs else {
         return convert_box(engine, kernel, crop, src, &mut &mut *dst);
