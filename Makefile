@@ -3,6 +3,7 @@
 # FRAMEWORKS=1   also install torch and jax (6 GB) for the tests that hand batches to them; else those tests are skipped
 # QUICK=1        bench-pairs and test-exhaustive: a short run to try them out, which records nothing in docs/
 # PYTHON=...     the Python (3.11 or newer) to make .venv with
+# PREFIX=...     where install-c puts the C interface (/usr/local); DESTDIR=... goes before it
 
 SHELL := bash
 PY := .venv/bin/python
@@ -17,11 +18,12 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export PYO3_NO_PYTHON := 1
 export PYO3_BUILD_EXTENSION_MODULE := 1
 CARGO_FLAGS := --release --locked --workspace
+PREFIX ?= /usr/local
 ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python test-js test-web test-exhaustive npm-package explorer lint wheel \
-	artifacts check-artifacts bench bench-pairs clean
+.PHONY: help demo test test-rust test-python test-c test-js test-web test-exhaustive c-libraries install-c npm-package \
+	explorer lint wheel artifacts check-artifacts bench bench-pairs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +34,7 @@ demo: ## Stream random crops of a real MRI volume in three output types
 	@$(SETUP) damacy
 	@$(PY) python/examples/demo.py
 
-test: test-rust test-python test-js test-web ## Run every test: Rust, Python, JavaScript, the web page
+test: test-rust test-python test-c test-js test-web ## Run every test: Rust, Python, C, JavaScript, the web page
 
 test-rust:
 	@$(SETUP) tools
@@ -49,6 +51,23 @@ test-python:
 	@cd python && $(if $(FRAMEWORKS),DAMACY_TEST_FRAMEWORKS=1 )../$(PY) -m pytest tests -q --timeout 300
 	@echo "== pytest: zarr-python as the judge"
 	@$(PY) -m pytest tests/python -q --timeout 300
+
+c-libraries:
+	@$(SETUP) tools
+	@echo "== building libdamacy.so and libdamacy.a (the first build compiles wasmtime and takes some minutes)"
+	@cargo build $(CARGO_FLAGS) --quiet --lib --examples
+
+test-c: c-libraries ## Test the C interface: both libraries installed, C and C++ programs, also under valgrind and ulimit -v
+	@$(SETUP) c
+	@$(SETUP) venv dev
+	@echo "== cargo test: C programs"
+	@cargo test $(CARGO_FLAGS) --test c_programs -- --ignored
+	@echo "== pytest: batches of the C interface as NumPy and zarr-python see them"
+	@DAMACY_LIBRARY=$(CARGO_TARGET_DIR)/release/libdamacy.so $(PY) -m pytest host/capi/tests -q --timeout 300
+
+install-c: c-libraries ## Install header, libdamacy.so, libdamacy.a and a pkg-config file below PREFIX
+	@host/capi/install.sh $(PREFIX)
+	@echo "== installed into $(DESTDIR)$(PREFIX)"
 
 npm-package:
 	@$(SETUP) node core-wit/js
@@ -88,7 +107,7 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@cargo clippy --release --locked --package damacy-core --no-default-features --lib --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
-		--exclude tests/vectors --exclude node_modules python tests core-wit
+		--exclude tests/vectors --exclude node_modules python tests core-wit host
 
 wheel: ## Build the Python wheel into target/wheels and try it
 	@$(SETUP) tools

@@ -25,4 +25,4 @@ pub use pipeline::{
     Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
     SampleIter, Stats, Tag,
 };
-pub use plan::{Planned, PlannedArray, plan};
+pub use plan::{Planned, PlannedArray, plan, verify_plan};

@@ -68,13 +68,22 @@ pub fn plan(output: &BatchSpec, samples: &[Sample], limits: &PlanLimits) -> Resu
         let message = format!("{described}; {} samples were planned as one window", samples.len());
         described.with_message(message)
     })?;
-    let chunk_shapes: Vec<&[u64]> = metadata.iter().map(ArrayMetadata::chunk_shape).collect();
-    let expected = Expected {
-        shape: &output.shape,
-        chunk_shapes: &chunk_shapes,
-        samples: &opened.boxes,
-        max_uses: limits.max_chunks,
-    };
-    uses_per_sample(&plan, &expected)?;
+    verify_plan(&plan, &request)?;
     Ok(Planned { arrays: opened.into_planned(), plan })
+}
+
+/// Checks that a plan is one of the request's: every use lies in its chunk and its sample, and each sample is tiled. Plans come
+/// out of the sandbox, and whoever writes where they say relies on it.
+///
+/// # Errors
+/// `Internal`, for a plan that is not.
+pub fn verify_plan(plan: &Plan, request: &Request<'_>) -> Result<()> {
+    let chunk_shapes: Vec<&[u64]> = request.arrays.iter().map(ArrayMetadata::chunk_shape).collect();
+    let expected = Expected {
+        shape: &request.spec.shape,
+        chunk_shapes: &chunk_shapes,
+        samples: request.samples,
+        max_uses: request.limits.max_chunks,
+    };
+    uses_per_sample(plan, &expected).map(drop)
 }

@@ -2,6 +2,7 @@
 # Installs what a make target lacks, and nothing that is there already.
 #
 #   setup.sh tools              cargo (checked), a C compiler
+#   setup.sh c                  compilers for C and C++, pkg-config, valgrind
 #   setup.sh wasm               a compiler for wasm32-unknown-unknown
 #   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
@@ -33,6 +34,16 @@ debian() {
 tools() {
     have cargo || fail "cargo is missing; install Rust 1.95 or newer with rustup"
     have cc || debian "a C compiler" gcc libc6-dev
+}
+
+# valgrind's memcheck needs the symbols of the C library.
+c() {
+    local tool
+    for tool in cc g++ nm pkg-config valgrind; do
+        have "$tool" && continue
+        debian "$tool" gcc g++ libc6-dev libc6-dbg binutils pkg-config valgrind
+        return
+    done
 }
 
 # The packages that the committed component was built with; another toolchain gives other bytes.
@@ -133,8 +144,8 @@ chromium() { [ -n "${CHROMIUM:-}" ] || have chromium || debian "Chromium (or CHR
 
 step=${1:-}
 case $step in
-    tools | wasm | damacy | wheel | chromium) "$step" ;;
+    tools | c | wasm | damacy | wheel | chromium) "$step" ;;
     venv) shift && venv "$@" ;;
     node) shift && node_packages "$@" ;;
-    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
+    *) fail "usage: setup.sh tools | c | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
 esac

@@ -1,0 +1,60 @@
+//! `damacy_batch_spec`, `damacy_plan_limits`, `damacy_pipeline_config` -> the host's configuration.
+//!
+//! Zero is the default of every member. The host checks the values themselves.
+
+use crate::foreign::{In, inval};
+use crate::structs;
+use crate::types;
+use host::{BatchSpec, CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits, Result};
+
+/// What every batch looks like.
+pub fn batch_spec(spec: &In<structs::BatchSpec>) -> Result<BatchSpec> {
+    let spec = spec.read("output")?;
+    types::reserved(spec.reserved, "output")?;
+    if spec.rank > 1 << 10 {
+        return Err(inval(format!("rank of output is {}: no array has as many axes", spec.rank)));
+    }
+    Ok(BatchSpec {
+        samples: spec.samples,
+        shape: spec.shape.get(spec.rank, "shape of output")?.to_vec(),
+        dtype: types::dtype(spec.dtype)?,
+    })
+}
+
+/// Limits of planning.
+pub fn plan_limits(limits: &In<structs::PlanLimits>) -> Result<PlanLimits> {
+    let mut plan = PlanLimits::default();
+    let Some(limits) = limits.read_if_any("plan limits")? else { return Ok(plan) };
+    if limits.memory_bytes != 0 {
+        plan.memory_bytes = limits.memory_bytes;
+    }
+    if let Some(deadline) = types::seconds(limits.deadline_s, "deadline_s")? {
+        plan.deadline = deadline;
+    }
+    if limits.max_chunks != 0 {
+        plan.max_chunks = limits.max_chunks;
+    }
+    Ok(plan)
+}
+
+/// Everything a pipeline is made of.
+pub fn pipeline_config(config: &In<structs::PipelineConfig>) -> Result<PipelineConfig> {
+    let config = config.read("config")?;
+    let given = |count: usize| (count != 0).then_some(count);
+    let mut limits = CpuLimits {
+        workers: given(config.workers),
+        output_buffers: given(config.output_buffers),
+        ..CpuLimits::default()
+    };
+    if config.max_memory_bytes != 0 {
+        limits.max_memory_bytes = config.max_memory_bytes;
+    }
+    Ok(PipelineConfig {
+        executor: CpuExecutor { engine: types::engine(config.engine)?, limits },
+        planner: plan_limits(&config.planner)?,
+        queues: QueueLimits { lookahead_samples: given(config.lookahead_samples) },
+        drop_last: types::drop_last(config.partial)?,
+        pop_timeout: types::seconds(config.pop_timeout_s, "pop_timeout_s")?,
+        ..PipelineConfig::new(batch_spec(&config.output)?)
+    })
+}

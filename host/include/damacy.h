@@ -1,0 +1,561 @@
+/* damacy: training batches out of Zarr arrays, in the element type the model wants.
+ *
+ * Array URIs and boxes in -> batches of (samples, shape...) out, in push order; metadata and boxes in -> plans and prices,
+ * before a byte of data is read; source elements in -> elements of another type out.
+ *
+ * Threads. Every function may be called from any thread at any time, also on the same object. Calls that wait
+ * (damacy_pop, damacy_next) hold no lock; damacy_pipeline_close and damacy_pipeline_destroy wake them with
+ * DAMACY_SHUTDOWN. The text of the last error belongs to the calling thread. Sample sources and log functions are called
+ * from threads of the library, one call at a time each. In a child made by fork, objects of the parent are unknown
+ * (DAMACY_INVAL); new ones work.
+ *
+ * Objects (damacy_pipeline, damacy_batch, damacy_plan) are numbers in the clothes of a pointer, and are never followed: one
+ * that was destroyed, released once too often or invented gets DAMACY_INVAL. Other pointers are followed: they are NULL
+ * where that is allowed, or point to as much memory as the count beside them says, for as long as the call runs (longer only
+ * where it is said). Overlong counts and dangling pointers cannot be noticed.
+ *
+ * Who frees what. The caller frees what it allocated, as soon as the call is over: the library copies what it keeps. Objects
+ * are freed by damacy_pipeline_destroy, damacy_batch_release and damacy_plan_destroy; memory that an object lends (a batch's
+ * data, shape and tags; a plan's lists) is valid until then. Nothing is ever passed to free().
+ *
+ * Structs start with struct_size: set it to sizeof of the struct, in elements of arrays too, and set what you do not use to
+ * zero, which always means the default:
+ *
+ *     damacy_batch_spec output = {0};
+ *     output.struct_size = sizeof output;
+ *
+ * Later versions add members at the end. A library that is newer than its caller takes the members that are missing as
+ * zero; one that is older refuses a struct (DAMACY_INVAL) whose additional members are not zero, and leaves additional
+ * members of a struct that it fills zero.
+ *
+ * Failure. Functions return DAMACY_OK (0) or another status, and leave a text in damacy_last_error(). A function that fails
+ * has changed nothing of the caller's, but for objects to be returned, which are set to NULL. */
+#ifndef DAMACY_H
+#define DAMACY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header. damacy_version() is the library's. */
+#define DAMACY_VERSION_MAJOR 0
+#define DAMACY_VERSION_MINOR 1
+#define DAMACY_VERSION_PATCH 0
+
+/* Enumerations ------------------------------------------------------------------------------------------------------
+ *
+ * Each is a 32-bit integer; a number that is not listed is refused with DAMACY_INVAL. */
+
+/* How a call ended. */
+typedef int32_t damacy_status;
+enum {
+    DAMACY_OK = 0,
+    DAMACY_AGAIN = 1,        /* no batch can complete now, or a time-out passed: trying again may succeed */
+    DAMACY_INVAL = 2,        /* a bad argument, a box out of bounds, a box of another shape than the batch's */
+    DAMACY_NOTFOUND = 3,     /* no array at the URI */
+    DAMACY_DTYPE = 4,        /* a source type without a conversion */
+    DAMACY_RANK = 5,         /* the array's rank is not the batch's */
+    DAMACY_IO = 6,           /* permission, failed or short read, vanished file */
+    DAMACY_DECODE = 7,       /* malformed metadata or chunk bytes */
+    DAMACY_CUDA = 8,         /* no driver, or a driver call failed */
+    DAMACY_OOM = 9,          /* the system refused memory */
+    DAMACY_BUDGET = 10,      /* a memory budget or a planning limit would be passed */
+    DAMACY_SHUTDOWN = 11,    /* closed or cancelled */
+    DAMACY_UNSUPPORTED = 12, /* a codec, grid, extension, store or feature that this build lacks */
+    DAMACY_INTERNAL = 13     /* a bug of damacy; that call alone failed */
+};
+
+/* Element type of a batch. */
+typedef int32_t damacy_dtype;
+enum {
+    DAMACY_F32 = 0,
+    DAMACY_BF16 = 1,
+    DAMACY_U8 = 2,
+    DAMACY_U16 = 3,
+    DAMACY_U32 = 4,
+    DAMACY_U64 = 5,
+    DAMACY_I8 = 6,
+    DAMACY_I16 = 7,
+    DAMACY_I32 = 8,
+    DAMACY_I64 = 9
+};
+
+/* Element type of a stored array; each converts to every damacy_dtype. */
+typedef int32_t damacy_source;
+enum {
+    DAMACY_SOURCE_NONE = -1, /* only given back: an array of a type without a conversion */
+    DAMACY_SOURCE_U8 = 0,
+    DAMACY_SOURCE_U16 = 1,
+    DAMACY_SOURCE_U32 = 2,
+    DAMACY_SOURCE_U64 = 3,
+    DAMACY_SOURCE_I8 = 4,
+    DAMACY_SOURCE_I16 = 5,
+    DAMACY_SOURCE_I32 = 6,
+    DAMACY_SOURCE_I64 = 7,
+    DAMACY_SOURCE_F16 = 8,
+    DAMACY_SOURCE_F32 = 9
+};
+
+/* Byte order of source elements. Output elements are in the machine's. */
+typedef int32_t damacy_byte_order;
+enum { DAMACY_LITTLE_ENDIAN = 0, DAMACY_BIG_ENDIAN = 1 };
+
+/* Which build of the conversion rules runs: the one linked into the process, or the component in its sandbox. Same bits. */
+typedef int32_t damacy_engine;
+enum { DAMACY_NATIVE = 0, DAMACY_SANDBOX = 1 };
+
+/* What happens to the samples left over at the end of an iteration that are too few for a batch. */
+typedef int32_t damacy_partial;
+enum {
+    DAMACY_DROP_LAST = 0, /* dropped and counted */
+    DAMACY_KEEP_LAST = 1  /* damacy_next gives a smaller batch */
+};
+
+/* Which document metadata bytes are. */
+typedef int32_t damacy_zarr_format;
+enum {
+    DAMACY_ZARR_V2 = 2, /* .zarray */
+    DAMACY_ZARR_V3 = 3  /* zarr.json */
+};
+
+/* Which crops a job takes. */
+typedef int32_t damacy_crops;
+enum {
+    DAMACY_CROPS_BOXES = 0,   /* the job's boxes, in order */
+    DAMACY_CROPS_UNIFORM = 1, /* drawn: an array by its weight, a start uniform over all places where the crop fits */
+    DAMACY_CROPS_GRID = 2     /* the same, with starts that are multiples of the job's stride */
+};
+
+/* How far the figures of an estimate can be trusted. */
+typedef int32_t damacy_certainty;
+enum {
+    DAMACY_EXACT = 0,      /* what planning will find */
+    DAMACY_EXPECTED = 1,   /* averages over all draws */
+    DAMACY_APPROXIMATE = 2 /* averages, the number of different chunks some tenths of a percent off at most */
+};
+
+/* Severity of a log message. */
+typedef int32_t damacy_log_level;
+enum { DAMACY_LOG_OFF = 0, DAMACY_LOG_ERROR = 1, DAMACY_LOG_WARN = 2, DAMACY_LOG_INFO = 3, DAMACY_LOG_DEBUG = 4 };
+
+/* Version, errors, log -------------------------------------------------------------------------------------------- */
+
+/* The library's version, "0.1.0". Static. */
+const char *damacy_version(void);
+
+/* The text of the calling thread's last failure, "" before the first: complete on its own, one or two sentences with values
+ * and units. Valid until the next call of this thread that fails. */
+const char *damacy_last_error(void);
+
+/* The last failure in parts. */
+typedef struct damacy_error_info {
+    size_t struct_size;   /* bytes */
+    const char *message;  /* as damacy_last_error() */
+    const char *stage;    /* where: "config", "push", "open", "plan", "read", "decode", "convert", "pop"; as long valid */
+    damacy_status status; /* DAMACY_OK before the first failure */
+    int32_t starved;      /* 1 for a DAMACY_AGAIN because the caller held every output buffer for pop_timeout_s, else 0 */
+} damacy_error_info;
+
+damacy_status damacy_last_error_info(damacy_error_info *info);
+
+/* "OK", "AGAIN", "INVAL" ...; "?" for a number that is no status. Static. */
+const char *damacy_status_name(damacy_status status);
+
+/* Called with each log message, one call at a time, from any thread, also while a call of the same thread runs; must not call
+ * damacy, throw or longjmp. `message` is valid during the call. */
+typedef void (*damacy_log_function)(void *context, damacy_log_level level, const char *message);
+
+/* Sends messages of `level` and above to `function`; nothing is logged before the first call. NULL or DAMACY_LOG_OFF ends it.
+ * When the call returns, no call of the earlier function is under way. */
+damacy_status damacy_set_log(damacy_log_level level, damacy_log_function function, void *context);
+
+/* Element types --------------------------------------------------------------------------------------------------- */
+
+/* Bytes an element: 1, 2, 4 or 8; 0 for a number that is no type. */
+size_t damacy_dtype_bytes(damacy_dtype dtype);
+size_t damacy_source_bytes(damacy_source source);
+
+/* "float32", "bfloat16", "uint8" ...; "?" for a number that is no type. Static. */
+const char *damacy_dtype_name(damacy_dtype dtype);
+const char *damacy_source_name(damacy_source source);
+
+/* The type of a short or full name ("f32", "float32"), without regard to case. */
+damacy_status damacy_dtype_parse(const char *name, damacy_dtype *dtype);
+
+/* Conversion ------------------------------------------------------------------------------------------------------ */
+
+/* Converts all elements of `src` into `dst`, which holds exactly as many. On the calling thread.
+ *
+ * DAMACY_INVAL, and nothing written: src_bytes is no whole number of elements, dst_bytes is another size than they need, the
+ * buffers overlap. */
+damacy_status damacy_convert(damacy_engine engine, damacy_source source, damacy_byte_order order, damacy_dtype output,
+                             const void *src, size_t src_bytes, void *dst, size_t dst_bytes);
+
+/* A box of elements: where they are, and where they go. */
+typedef struct damacy_conversion {
+    size_t struct_size;             /* bytes */
+    damacy_engine engine;
+    damacy_source source;           /* element type of src */
+    damacy_byte_order order;        /* byte order of src */
+    damacy_dtype output;            /* element type of dst */
+    size_t rank;                    /* axes, 0 to 32 */
+    const uint64_t *extent;         /* elements along each axis; NULL for rank 0 */
+    const void *src;                /* any alignment */
+    size_t src_bytes;
+    size_t src_offset;              /* of the box's first element, bytes */
+    const ptrdiff_t *src_strides;   /* bytes from an element to the next along each axis, may be 0 or negative; NULL: C order */
+    void *dst;                      /* any alignment; bytes that belong to no element are left alone */
+    size_t dst_bytes;
+    size_t dst_offset;              /* of the box's first element, bytes */
+    const ptrdiff_t *dst_strides;   /* bytes, may be negative, elements must not overlap; NULL: C order */
+    size_t threads;                 /* at most; 0: the cores that the process may use; 1: the calling thread alone */
+} damacy_conversion;
+
+/* Converts a box.
+ *
+ * DAMACY_INVAL, and nothing written: an element lies outside src or dst, dst's elements overlap, src and dst overlap (the
+ * whole buffers count), more than 32 axes. */
+damacy_status damacy_convert_box(const damacy_conversion *conversion);
+
+/* What is asked for ----------------------------------------------------------------------------------------------- */
+
+/* What every batch looks like: (samples, shape...), C order, the first byte aligned to 64. */
+typedef struct damacy_batch_spec {
+    size_t struct_size;    /* bytes */
+    uint64_t samples;      /* samples a batch, at least 1 */
+    const uint64_t *shape; /* extent of each sample, elements, each at least 1; NULL for rank 0 */
+    size_t rank;           /* axes of a sample */
+    damacy_dtype dtype;
+    int32_t reserved;      /* 0 */
+} damacy_batch_spec;
+
+/* Half-open: start, start + 1, ... stop - 1. Elements. */
+typedef struct damacy_interval {
+    uint64_t start;
+    uint64_t stop;
+} damacy_interval;
+
+/* Limits of each planning call; NULL instead of a pointer to one is the default. */
+typedef struct damacy_plan_limits {
+    size_t struct_size;    /* bytes */
+    uint64_t memory_bytes; /* memory of the sandboxed planner; 0: 64 MiB */
+    double deadline_s;     /* seconds; 0: 1 s */
+    uint64_t max_chunks;   /* chunk uses: a chunk needed by two samples counts twice; 0: 2^20 */
+} damacy_plan_limits;
+
+/* Pipelines ------------------------------------------------------------------------------------------------------- */
+
+/* Samples in, batches out, in order. Planning, reading, decoding and conversion go on in threads of its own. */
+typedef struct damacy_pipeline damacy_pipeline;
+
+typedef struct damacy_pipeline_config {
+    size_t struct_size;                /* bytes */
+    const damacy_batch_spec *output;   /* required */
+    const damacy_plan_limits *planner; /* NULL: defaults */
+    damacy_engine engine;              /* who converts */
+    damacy_partial partial;
+    uint64_t max_memory_bytes;         /* output buffers, decoding and planning together; 0: 1 GiB */
+    size_t workers;                    /* decoding threads, at most 1024; 0: the cores that the process may use */
+    size_t output_buffers;             /* at most, 2 or more; 0: as the memory carries */
+    size_t lookahead_samples;          /* samples planned together; 0: as far as the memory carries, at most 256 */
+    double pop_timeout_s;              /* seconds that the caller may hold all output buffers while it waits; 0: for ever */
+} damacy_pipeline_config;
+
+/* Checks the configuration and starts the threads. DAMACY_INVAL; DAMACY_BUDGET where two output buffers do not fit. */
+damacy_status damacy_pipeline_create(const damacy_pipeline_config *config, damacy_pipeline **pipeline);
+
+/* Stops everything: waiting calls end with DAMACY_SHUTDOWN, and so do later ones. Batches stay valid. Returns when the threads
+ * have ended, but for a sample source that does not come back within 50 ms: its `finish` says when it did. */
+damacy_status damacy_pipeline_close(damacy_pipeline *pipeline);
+
+/* Closes and frees. Batches stay valid; calls of other threads that are under way end first or with DAMACY_SHUTDOWN, later
+ * ones get DAMACY_INVAL. NULL is allowed. */
+damacy_status damacy_pipeline_destroy(damacy_pipeline *pipeline);
+
+/* One crop of one array. */
+typedef struct damacy_sample {
+    size_t struct_size;            /* bytes */
+    const char *uri;               /* a path or file:// URI, UTF-8 */
+    const damacy_interval *bounds; /* one for each axis, in stored axis order; NULL for rank 0 */
+    size_t rank;                   /* axes */
+    void *tag;                     /* given back with the batch; the library neither reads nor frees it */
+} damacy_sample;
+
+/* Hands samples over, copied; returns at once. A sample that does not fit the arrays or the batch is the error of the batch
+ * that it belongs to, where damacy_pop reports it. DAMACY_SHUTDOWN if closed. */
+damacy_status damacy_push(damacy_pipeline *pipeline, const damacy_sample *samples, size_t count);
+
+/* Where samples come from when they are needed. Called from threads of the library, one call at a time. Must not throw,
+ * longjmp, or destroy its own pipeline. */
+typedef struct damacy_sample_source {
+    size_t struct_size; /* bytes */
+    /* Fills `sample` (zero but for struct_size, which the library sets) and returns 1; or returns 0 at the end; or returns
+     * minus a status for a failure, the error of the batch that is being filled (damacy_set_error gives it a text). What
+     * `sample` points to stays valid until the next call for this source. */
+    int32_t (*next)(void *context, damacy_sample *sample);
+    /* Called once when the source is no longer used; NULL is allowed. */
+    void (*finish)(void *context);
+    void *context;
+} damacy_sample_source;
+
+/* Hands a source over, which is asked no further ahead than three windows of samples. `context` must stay valid until `finish`
+ * is called, which happens exactly once if this returns DAMACY_OK and never if it fails. */
+damacy_status damacy_push_source(damacy_pipeline *pipeline, const damacy_sample_source *source);
+
+/* The text of the failure that the `next` function of this thread is about to return. NULL: none. */
+damacy_status damacy_set_error(const char *message);
+
+/* For timeout_s: wait as long as it takes. Any negative number does. */
+#define DAMACY_NO_TIMEOUT (-1.0)
+
+/* A batch, which is the caller's. */
+typedef struct damacy_batch damacy_batch;
+
+/* The next whole batch. DAMACY_AGAIN at once when none can complete ("3 of 8 samples pushed"), after `timeout_s` seconds when
+ * one could, and when the caller has held every output buffer for pop_timeout_s (damacy_error_info.starved). The error of a
+ * batch comes again with every later call. */
+damacy_status damacy_pop(damacy_pipeline *pipeline, double timeout_s, damacy_batch **batch);
+
+/* The next batch of an iteration: as damacy_pop, but DAMACY_OK and *batch NULL when all pushed samples are consumed. */
+damacy_status damacy_next(damacy_pipeline *pipeline, double timeout_s, damacy_batch **batch);
+
+/* Figures since the start or the last reset. Times are seconds, summed over threads. */
+typedef struct damacy_stats {
+    size_t struct_size;         /* bytes */
+    uint64_t batches;           /* popped */
+    uint64_t samples;           /* in them */
+    uint64_t dropped_samples;   /* of dropped partial batches */
+    uint64_t windows;           /* planned */
+    uint64_t chunks_decoded;    /* unique chunks */
+    uint64_t decodes_avoided;   /* uses served by a chunk that was already decoded for its window */
+    uint64_t chunks_missing;    /* that became fills */
+    uint64_t read_bytes;        /* encoded chunks read, bytes */
+    uint64_t index_bytes;       /* shard indexes and metadata read, bytes */
+    uint64_t decoded_bytes;     /* bytes */
+    uint64_t needed_bytes;      /* the crops in their source types, bytes */
+    uint64_t output_bytes;      /* of batches popped, bytes */
+    uint64_t buffers;           /* output buffers that exist now */
+    uint64_t buffers_held;      /* of them, held by the caller */
+    uint64_t memory_bytes;      /* of the budget in use now */
+    uint64_t peak_memory_bytes; /* highest use of the budget */
+    double plan_s;              /* planning, opening arrays included */
+    double read_s;
+    double decode_s;
+    double convert_s;           /* converting and scattering */
+    double wait_s;              /* callers waiting for batches */
+} damacy_stats;
+
+damacy_status damacy_pipeline_stats(damacy_pipeline *pipeline, damacy_stats *stats);
+damacy_status damacy_pipeline_reset_stats(damacy_pipeline *pipeline);
+
+/* Batches --------------------------------------------------------------------------------------------------------- */
+
+/* What a batch holds. All pointers are valid until the batch is released for the last time. */
+typedef struct damacy_batch_info {
+    size_t struct_size;       /* bytes */
+    uint64_t id;              /* 0, 1, 2 ... in push order */
+    uint64_t samples;         /* in it: shape[0] */
+    void *data;               /* first element, aligned to 64; writable */
+    uint64_t nbytes;          /* of all elements */
+    damacy_dtype dtype;
+    int32_t reserved;         /* 0 */
+    size_t rank;              /* axes of the batch: 1 + those of a sample */
+    const uint64_t *shape;    /* elements along each axis */
+    const ptrdiff_t *strides; /* bytes from an element to the next along each axis: C order, without gaps */
+    void *const *tags;        /* one for each sample, as pushed */
+} damacy_batch_info;
+
+damacy_status damacy_batch_info_get(damacy_batch *batch, damacy_batch_info *info);
+
+/* Counts one more owner. */
+damacy_status damacy_batch_retain(damacy_batch *batch);
+
+/* Counts one owner less; the last one frees the batch, and its memory goes back to its pipeline. NULL is allowed. */
+damacy_status damacy_batch_release(damacy_batch *batch);
+
+/* The batch for consumers of DLPack 1.x (dlpack.h defines the struct), without a copy. The tensor is an owner of its own: its
+ * deleter, to be called once, releases the memory. */
+struct DLManagedTensorVersioned;
+damacy_status damacy_batch_dlpack(damacy_batch *batch, struct DLManagedTensorVersioned **tensor);
+
+/* Planning and estimating: no data is read ------------------------------------------------------------------------ */
+
+/* An array by its place (its metadata is read) or by its metadata (no I/O): one of `uri` and `metadata` is given. */
+typedef struct damacy_array {
+    size_t struct_size;            /* bytes */
+    const char *uri;               /* a path or file:// URI, UTF-8; with `metadata`, only a name for messages */
+    const void *metadata;          /* untrusted bytes of the document, read in the sandbox */
+    size_t metadata_bytes;
+    damacy_zarr_format format;     /* of `metadata` */
+    int32_t reserved;              /* 0 */
+    uint64_t weight;               /* how often it is drawn, relative to the others; 0: 1 */
+    double encoded_ratio;          /* encoded bytes / decoded bytes; 0: unknown */
+    const uint64_t *encoded_bytes; /* estimates: of each chunk, C order of the chunk grid, 0 for a missing one; NULL: unknown */
+    size_t encoded_count;          /* of them */
+} damacy_array;
+
+/* One crop of one of the job's arrays. */
+typedef struct damacy_box {
+    size_t struct_size;            /* bytes */
+    const damacy_interval *bounds; /* one for each axis, in stored axis order; NULL for rank 0 */
+    size_t rank;                   /* axes */
+    uint32_t array;                /* index into the job's arrays */
+    int32_t reserved;              /* 0 */
+} damacy_box;
+
+/* What is to be planned or priced. */
+typedef struct damacy_job {
+    size_t struct_size;               /* bytes */
+    const damacy_batch_spec *output;  /* required */
+    const damacy_plan_limits *limits; /* NULL: defaults */
+    const damacy_array *arrays;
+    size_t array_count;
+    const damacy_box *boxes;          /* for DAMACY_CROPS_BOXES */
+    size_t box_count;
+    damacy_crops crops;               /* plans take DAMACY_CROPS_BOXES alone */
+    int32_t reserved;                 /* 0 */
+    const uint64_t *stride;           /* for DAMACY_CROPS_GRID, elements for each axis; NULL: the crop's own shape */
+    size_t stride_count;              /* axes of it */
+    uint64_t window;                  /* estimates: samples of a look-ahead window, rounded down to whole batches; 0: 64 */
+    uint64_t workers;                 /* estimates: decodes at a time; 0: 1 */
+    uint64_t memory_bytes;            /* estimates: memory of the pipeline, bounds the advised look-ahead; 0: 1 GiB */
+} damacy_job;
+
+/* Which chunks to read, in which order, and where each goes: all boxes as one window. Immutable. */
+typedef struct damacy_plan damacy_plan;
+
+damacy_status damacy_plan_create(const damacy_job *job, damacy_plan **plan);
+
+/* NULL is allowed. */
+damacy_status damacy_plan_destroy(damacy_plan *plan);
+
+/* One unique chunk. */
+typedef struct damacy_plan_chunk {
+    uint32_t array;     /* index into the job's arrays */
+    uint32_t first_use; /* first of its uses */
+    uint32_t use_count; /* how many follow */
+    uint32_t reserved;  /* 0 */
+} damacy_plan_chunk;
+
+/* Chunk c lies at coords[c * rank ...] in the grid of its array's chunks. Use u belongs to box use_box[u] and copies the
+ * use_extent[u * rank ...] elements that start at use_source[u * rank ...] inside the chunk to use_target[u * rank ...] inside
+ * the crop. Chunks are ordered by the first batch that needs them, then by array, stored object and place in it. */
+typedef struct damacy_plan_info {
+    size_t struct_size;              /* bytes */
+    size_t rank;                     /* axes of every box */
+    size_t array_count;
+    size_t chunk_count;
+    size_t use_count;
+    const damacy_plan_chunk *chunks; /* chunk_count */
+    const uint64_t *coords;          /* chunk_count * rank */
+    const uint32_t *use_box;         /* use_count */
+    const uint64_t *use_source;      /* use_count * rank, elements */
+    const uint64_t *use_extent;      /* use_count * rank, elements */
+    const uint64_t *use_target;      /* use_count * rank, elements */
+    uint64_t elements;               /* of all crops */
+    uint64_t output_bytes;           /* those elements in the output type */
+    uint64_t batch_bytes;            /* one whole batch in the output type */
+    uint64_t needed_bytes;           /* the crops in their source types */
+    uint64_t decoded_bytes;          /* unique chunks, decoded */
+    uint64_t read_bytes;             /* unique chunks, encoded; 0 if unknown */
+    uint64_t largest_chunk_bytes;    /* decoded */
+    uint64_t memory_bytes;           /* host memory to run the window at once */
+    double decode_waste;             /* decoded_bytes / needed_bytes */
+    double read_waste;               /* read_bytes / needed_bytes; 0 if unknown */
+    int32_t read_known;              /* 1 if every array has an encoded_ratio, else 0 */
+    int32_t reserved;                /* 0 */
+} damacy_plan_info;
+
+damacy_status damacy_plan_info_get(damacy_plan *plan, damacy_plan_info *info);
+
+/* The facts of an array. Pointers are valid as long as the plan. */
+typedef struct damacy_array_info {
+    size_t struct_size;            /* bytes */
+    size_t rank;                   /* axes */
+    const uint64_t *shape;         /* elements */
+    const uint64_t *chunk_shape;   /* the unit that is read and decoded, elements */
+    const uint64_t *object_shape;  /* the stored object: the shard where there is one, else the chunk; elements */
+    const char *data_type;         /* as the document names it */
+    damacy_source source;          /* DAMACY_SOURCE_NONE for a type without a conversion */
+    damacy_byte_order order;       /* of stored elements */
+    damacy_zarr_format format;
+    int32_t reserved;              /* 0 */
+} damacy_array_info;
+
+/* The array of this index in the job. */
+damacy_status damacy_plan_array(damacy_plan *plan, size_t index, damacy_array_info *info);
+
+/* The key, relative to its array, of the stored object that holds a chunk: "c/0/1" and a NUL. `needed`, if not NULL, gets the
+ * bytes of both, also where they are more than `capacity`: then it is DAMACY_INVAL, and `key` (which may be NULL if `capacity`
+ * is 0) is left alone. */
+damacy_status damacy_plan_object_key(damacy_plan *plan, size_t chunk, char *key, size_t capacity, size_t *needed);
+
+/* What a job costs. docs/cost-model.md has the formulas. Byte counts of drawn crops are averages, rounded to whole bytes. */
+typedef struct damacy_estimate {
+    size_t struct_size;            /* bytes */
+    damacy_certainty certainty;
+    int32_t read_known;            /* 1 if the encoded sizes of all chunks are known, else 0 */
+    uint64_t samples;              /* that all sums are over: the boxes, or one window of drawn crops */
+    uint64_t windows;              /* that these samples make */
+    uint64_t elements;             /* of all samples */
+    uint64_t output_bytes[10];     /* those elements in each damacy_dtype, by its number */
+    uint64_t needed_bytes;         /* the crops in their source types */
+    double uses;                   /* chunk uses: a chunk needed by two samples counts twice */
+    double chunks;                 /* different chunks in each window, summed over windows */
+    double objects;                /* different stored objects in each window, summed over windows */
+    uint64_t decoded_bytes;        /* chunks to decode, each once a window */
+    uint64_t read_bytes;           /* the same, encoded; 0 if unknown */
+    uint64_t largest_chunk_bytes;  /* decoded */
+    double decode_waste;           /* decoded_bytes / needed_bytes */
+    double use_waste;              /* decode waste if every use were decoded on its own */
+    double read_waste;             /* read_bytes / needed_bytes; 0 if unknown */
+    uint64_t batch_bytes;          /* host memory: one batch */
+    uint64_t buffers;              /* host memory: output buffers, two windows of batches */
+    uint64_t decode_bytes;         /* host memory: decoding one of the largest chunks */
+    uint64_t workers;              /* host memory: decodes at a time */
+    uint64_t plan_bytes;           /* host memory: the plans of two windows */
+    uint64_t host_bytes;           /* buffers * batch_bytes + workers * decode_bytes + plan_bytes */
+    uint64_t least_host_bytes;     /* the least that runs at all, one batch at a time */
+    uint64_t device_output_bytes;  /* device memory: two output buffers */
+    uint64_t device_staging_bytes; /* device memory: decoded chunks of two batches; as much pinned host memory */
+    uint64_t device_table_bytes;   /* device memory: tables of uses of two batches */
+    uint64_t device_bytes;         /* their sum */
+} damacy_estimate;
+
+/* Prices a job. Drawn crops cost microseconds, however many chunks there are; given boxes are planned. */
+damacy_status damacy_estimate_job(const damacy_job *job, damacy_estimate *estimate);
+
+/* A layout of an array, and what the job's crops cost with it. */
+typedef struct damacy_layout {
+    size_t struct_size;        /* bytes */
+    size_t rank;               /* axes, at most 32 */
+    uint64_t chunk_shape[32];  /* elements; the first `rank` count */
+    uint64_t object_shape[32]; /* shard or chunk, elements; the first `rank` count */
+    uint64_t chunk_bytes;      /* one decoded chunk */
+    double uses_per_sample;    /* chunks that a crop touches, on average */
+    double chunks;             /* different chunks of the array in a window */
+    double objects;            /* different stored objects of the array in a window */
+    double decode_waste;       /* decoded bytes / needed bytes of the array's crops */
+} damacy_layout;
+
+/* The layout of one of the job's arrays, and a better chunk or shard shape for these crops (the same where it saves less than
+ * 5 %). */
+damacy_status damacy_advise_layout(const damacy_job *job, uint32_t array, damacy_layout *current, damacy_layout *best);
+
+/* How far to look ahead. */
+typedef struct damacy_lookahead {
+    size_t struct_size; /* bytes */
+    uint64_t enough;    /* samples of the smallest window beyond which waste falls by less than 5 % */
+    uint64_t most;      /* samples of the largest window that memory and limits allow; 0 if not even one batch fits */
+} damacy_lookahead;
+
+damacy_status damacy_advise_lookahead(const damacy_job *job, damacy_lookahead *advice);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
