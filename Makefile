@@ -20,7 +20,7 @@ CARGO_FLAGS := --release --locked --workspace
 ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python test-js test-web test-exhaustive npm-package explorer lint wheel \
+.PHONY: help demo test test-rust test-python test-js test-web test-exhaustive npm-package explorer fuzz lint wheel \
 	artifacts check-artifacts bench bench-pairs clean
 
 help: ## Show this list
@@ -75,12 +75,18 @@ test-exhaustive: ## All 2^32 float32 inputs on every CPU target, recorded in doc
 	@$(if $(QUICK),DAMACY_EXHAUSTIVE_STEP=50,DAMACY_EXHAUSTIVE_RECORD=$(CURDIR)/docs/exhaustive.md) \
 		cargo test $(CARGO_FLAGS) --test exhaustive -- --ignored --nocapture
 
+fuzz: ## Fuzz the parser, the planner, the cost model and conversion (FUZZ_SECONDS=60 in all)
+	@$(SETUP) tools
+	@$(SETUP) cxx
+	@core-wit/fuzz/run.sh
+
 lint: ## Check formatting, clippy (warnings are errors), ruff
 	@$(SETUP) tools
 	@$(SETUP) venv dev
 	@echo "== cargo fmt --check"
 	@cargo fmt --all --check
 	@cargo fmt --manifest-path core-wit/encoder/Cargo.toml --check
+	@cargo fmt --manifest-path core-wit/fuzz/Cargo.toml --check
 	@echo "== cargo clippy"
 	@cargo clippy $(CARGO_FLAGS) --all-targets --quiet -- -D warnings
 	@cargo clippy $(ENCODER_FLAGS) --all-targets --quiet -- -D warnings

@@ -2,6 +2,7 @@
 # Installs what a make target lacks, and nothing that is there already.
 #
 #   setup.sh tools              cargo (checked), a C compiler
+#   setup.sh cxx                a C++ compiler, for libFuzzer
 #   setup.sh wasm               a compiler for wasm32-unknown-unknown
 #   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
@@ -34,6 +35,8 @@ tools() {
     have cargo || fail "cargo is missing; install Rust 1.95 or newer with rustup"
     have cc || debian "a C compiler" gcc libc6-dev
 }
+
+cxx() { have c++ || debian "a C++ compiler" g++; }
 
 # The packages that the committed component was built with; another toolchain gives other bytes.
 wasm() {
@@ -133,8 +136,8 @@ chromium() { [ -n "${CHROMIUM:-}" ] || have chromium || debian "Chromium (or CHR
 
 step=${1:-}
 case $step in
-    tools | wasm | damacy | wheel | chromium) "$step" ;;
+    tools | cxx | wasm | damacy | wheel | chromium) "$step" ;;
     venv) shift && venv "$@" ;;
     node) shift && node_packages "$@" ;;
-    *) fail "usage: setup.sh tools | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
+    *) fail "usage: setup.sh tools | cxx | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
 esac
