@@ -32,9 +32,13 @@ mkdir -p "$work/found"
 for target in "$@"; do
     mkdir -p "$work/corpus/$target" "seeds/$target" "found/$target"
     log=$work/$target.log
+    # Choices are read from a few hundred bytes at the most; documents are texts.
+    length=512
+    [ "$target" != metadata ] || length=4096
     echo "== fuzzing $target for $seconds s"
     # shellcheck disable=SC2086
-    if "$work/$host/release/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+    if "$work/$host/release/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=$length \
+        -len_control=20 -print_final_stats=1 \
         -dict=json.dict -artifact_prefix="$work/found/$target-" ${FUZZ_FLAGS:-} \
         "$work/corpus/$target" "seeds/$target" "found/$target" >"$log" 2>&1 </dev/null; then
         awk '/ cov: /{for (i = 1; i < NF; i++) {if ($i == "cov:") c = $(i + 1); if ($i == "corp:") n = $(i + 1)}}

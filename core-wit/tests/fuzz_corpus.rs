@@ -22,13 +22,17 @@ fn replay(target: &str, run: fn(&[u8])) {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
     let seeds = inputs(&fuzz.join("seeds").join(target));
     assert!(seeds.len() >= 20, "the seeds of {target} are incomplete");
+    let mut slowest = (Duration::ZERO, PathBuf::new());
     for path in seeds.into_iter().chain(inputs(&fuzz.join("found").join(target))) {
         let input = std::fs::read(&path).unwrap();
         let start = Instant::now();
         let broken = std::panic::catch_unwind(|| run(&input)).is_err();
         assert!(!broken, "{} breaks a promise of {target}", path.display());
-        assert!(start.elapsed() < HANGS, "{} takes {:?}", path.display(), start.elapsed());
+        let took = start.elapsed();
+        assert!(took < HANGS, "{} takes {took:?}", path.display());
+        slowest = slowest.max((took, path));
     }
+    println!("{target}: the slowest is {} with {:?}", slowest.1.display(), slowest.0);
     run(&[]);
 }
 

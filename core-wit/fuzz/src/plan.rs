@@ -7,7 +7,8 @@ use super::metadata::refusal;
 use super::reference::{self, Fault, chunk_bytes};
 use super::requests::{Job, job};
 use damacy_core::Status;
-use damacy_core::planner::{Plan, PlannedChunk, plan};
+use damacy_core::error::Error;
+use damacy_core::planner::{Plan, PlanLimits, PlannedChunk, plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a refusal's texts while they are made.
@@ -21,13 +22,17 @@ const VISITED: u128 = 4096;
 pub fn run(data: &[u8]) {
     let job = job(&mut Bytes(data));
     let verdict = reference::judge(&job);
-    let (planned, used) = measured(|| plan(&job.request()));
+    let (planned, used) = measured(|| plan_job(&job));
     bounded(&job, used);
     match (&planned, verdict) {
         (Ok(plan), Ok(size)) => {
             assert_eq!(plan.uses.len() as u128, size.uses);
             assert!(plan.uses.len() as u64 <= job.limits.max_chunks);
             check(&job, plan);
+            // What was taken is no more than what planning said that it needs: with less it refuses.
+            let limits = PlanLimits { memory_bytes: used.bytes.saturating_sub(1), ..job.limits };
+            let refused = plan_job(&Job { limits, ..job.clone() });
+            assert_eq!(refused.map_err(|error| error.status).err(), Some(Status::Budget), "took {used:?}");
         }
         (Err(error), Err(fault)) => {
             refusal(error);
@@ -40,6 +45,10 @@ pub fn run(data: &[u8]) {
         }
         (Ok(_), Err(fault)) => panic!("planned in spite of {fault:?}"),
     }
+}
+
+fn plan_job(job: &Job) -> Result<Plan, Error> {
+    plan(&job.request())
 }
 
 fn bounded(job: &Job, used: Used) {
