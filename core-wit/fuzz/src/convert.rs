@@ -62,7 +62,7 @@ fn strides(bytes: &mut Bytes<'_>, extent: &[u64], width: usize) -> (usize, Vec<i
     let mut strides = vec![0; extent.len()];
     let (mut stride, mut offset) = (width as i64, 0i64);
     let kind = bytes.byte();
-    let axes: Vec<usize> = if kind % 2 == 0 { (0..extent.len()).rev().collect() } else { (0..extent.len()).collect() };
+    let axes: Vec<usize> = if kind & 1 == 0 { (0..extent.len()).rev().collect() } else { (0..extent.len()).collect() };
     for axis in axes {
         let length = (extent[axis] as i64).saturating_add(if kind & 2 == 0 { 0 } else { bytes.below(4) as i64 });
         strides[axis] = stride as isize;
@@ -268,7 +268,7 @@ fn check_flat(case: &Case, level: Level, src: &Guarded) {
     let mut dst = Guarded::new(elements * dst_width, case.misaligned.1, |_| UNTOUCHED);
     let done = kernel.convert(src.bytes(), dst.bytes_mut());
     dst.check_guards();
-    if src.length % src_width != 0 {
+    if !src.length.is_multiple_of(src_width) {
         assert_eq!(done, Err(ConvertError::RaggedSource { bytes: src.length, width: src_width }));
         return;
     }
