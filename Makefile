@@ -23,7 +23,7 @@ ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo test test-rust test-python test-c test-js test-web test-exhaustive c-libraries install-c npm-package \
-	explorer lint wheel artifacts check-artifacts bench bench-pairs clean
+	explorer fuzz lint wheel artifacts check-artifacts bench bench-pairs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,12 +94,18 @@ test-exhaustive: ## All 2^32 float32 inputs on every CPU target, recorded in doc
 	@$(if $(QUICK),DAMACY_EXHAUSTIVE_STEP=50,DAMACY_EXHAUSTIVE_RECORD=$(CURDIR)/docs/exhaustive.md) \
 		cargo test $(CARGO_FLAGS) --test exhaustive -- --ignored --nocapture
 
+fuzz: ## Fuzz the parser, the planner, the cost model and conversion (FUZZ_SECONDS=60 in all)
+	@$(SETUP) tools
+	@$(SETUP) cxx
+	@core-wit/fuzz/run.sh
+
 lint: ## Check formatting, clippy (warnings are errors), ruff
 	@$(SETUP) tools
 	@$(SETUP) venv dev
 	@echo "== cargo fmt --check"
 	@cargo fmt --all --check
 	@cargo fmt --manifest-path core-wit/encoder/Cargo.toml --check
+	@cargo fmt --manifest-path core-wit/fuzz/Cargo.toml --check
 	@echo "== cargo clippy"
 	@cargo clippy $(CARGO_FLAGS) --all-targets --quiet -- -D warnings
 	@cargo clippy $(ENCODER_FLAGS) --all-targets --quiet -- -D warnings

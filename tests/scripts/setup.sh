@@ -3,6 +3,7 @@
 #
 #   setup.sh tools              cargo (checked), a C compiler
 #   setup.sh c                  compilers for C and C++, pkg-config, valgrind
+#   setup.sh cxx                a C++ compiler, for libFuzzer
 #   setup.sh wasm               a compiler for wasm32-unknown-unknown
 #   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
@@ -45,6 +46,7 @@ c() {
         return
     done
 }
+cxx() { have c++ || debian "a C++ compiler" g++; }
 
 # The packages that the committed component was built with; another toolchain gives other bytes.
 wasm() {
@@ -144,8 +146,8 @@ chromium() { [ -n "${CHROMIUM:-}" ] || have chromium || debian "Chromium (or CHR
 
 step=${1:-}
 case $step in
-    tools | c | wasm | damacy | wheel | chromium) "$step" ;;
+    tools | c | cxx | wasm | damacy | wheel | chromium) "$step" ;;
     venv) shift && venv "$@" ;;
     node) shift && node_packages "$@" ;;
-    *) fail "usage: setup.sh tools | c | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
+    *) fail "usage: setup.sh tools | c | cxx | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
 esac
