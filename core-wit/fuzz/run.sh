@@ -6,6 +6,7 @@
 # FUZZ_FLAGS=             more flags for libFuzzer
 #
 # Works on a stable toolchain: the coverage flags are cargo-fuzz's own, and AddressSanitizer needs RUSTC_BOOTSTRAP=1.
+# The timeout is generous, since it counts wall-clock time and a busy machine may stand still; slow inputs are reported.
 # What libFuzzer learns is kept under target/fuzz/corpus; an input that breaks a promise lands in target/fuzz/found.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -37,7 +38,7 @@ for target in "$@"; do
     [ "$target" != metadata ] || length=4096
     echo "== fuzzing $target for $seconds s"
     # shellcheck disable=SC2086
-    if "$work/$host/release/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=$length \
+    if "$work/$host/release/$target" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=1024 -max_len=$length \
         -len_control=20 -print_final_stats=1 \
         -dict=json.dict -artifact_prefix="$work/found/$target-" ${FUZZ_FLAGS:-} \
         "$work/corpus/$target" "seeds/$target" "found/$target" >"$log" 2>&1 </dev/null; then
