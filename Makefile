@@ -137,7 +137,7 @@ bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="-
 	@$(SETUP) venv bench
 	@$(SETUP) damacy
 	@echo "== cargo bench"
-	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline
+	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline --bench pool
 	@echo "== the loader beside its peers"
 	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
 

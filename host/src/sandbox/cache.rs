@@ -32,7 +32,7 @@ pub(super) fn component(engine: &Engine, wasm: &[u8], folder: Option<&Path>) -> 
     let folder = folder.filter(|folder| match prepare(folder) {
         Ok(()) => true,
         Err(error) => {
-            log::debug!("no compiled code is kept in {}: {error}", folder.display());
+            log::debug!("compiling without a cache in {}: {error}", folder.display());
             false
         }
     });

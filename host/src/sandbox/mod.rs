@@ -60,7 +60,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// The process's sandbox; compiled (or taken from wasmtime's cache) at the first call.
+    /// The process's sandbox; compiled, or taken from the user's cache folder, at the first call.
     ///
     /// # Errors
     /// `Internal` if the component cannot be compiled, `Oom` if no allocator fits the address space.
