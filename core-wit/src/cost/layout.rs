@@ -28,8 +28,9 @@ const SHARD_BYTES: u64 = 64 << 20;
 const FEW_CHUNKS: f64 = 4096.0;
 /// Shapes looked at: for distributions, and for given boxes, each of which is a plan.
 const MOST_SHAPES: [u32; 2] = [600, 150];
-/// Given boxes looked at, and their chunk uses at the most.
+/// Given boxes looked at.
 const MOST_BOXES: usize = 64;
+/// Their chunk uses at the most, for up to four axes; fewer for more, since a use has a place on every axis.
 const MOST_USES: u64 = 1 << 14;
 
 /// A layout and what crops cost with it.
@@ -77,7 +78,7 @@ struct Job<'a> {
 /// Advises on the layout of one array, for the crops that a window takes of it. Of given boxes the first 64 count.
 ///
 /// Work: 600 shapes at most, some microseconds each for crops that are drawn; for given boxes 150 plans of at most 16,384
-/// uses.
+/// uses (fewer for more than four axes).
 ///
 /// # Errors
 /// Those of [`estimate`](super::estimate); `Inval` for an array that is not there or that no crop is of.
@@ -112,12 +113,16 @@ pub fn advise_layout(request: &CostRequest<'_>, array: u32) -> Result<LayoutAdvi
         }
     }
     let price = |layout: &Layout| layout.chunks * (layout.chunk_bytes as f64 + CHUNK_OVERHEAD_BYTES as f64);
-    let best = best.and_then(|(_, chunk)| job.layout(job.sharded(chunk), MOST_USES));
+    let best = best.and_then(|(_, chunk)| job.layout(job.sharded(chunk), job.most_uses()));
     let best = best.filter(|best| price(best) < price(&current) * (1.0 - WORTH)).unwrap_or_else(|| current.clone());
     Ok(LayoutAdvice { array, current, best })
 }
 
 impl Job<'_> {
+    fn most_uses(&self) -> u64 {
+        MOST_USES / (self.array.shape.len() as u64 / 4).max(1)
+    }
+
     fn bytes(&self, chunk: &[u64]) -> Option<u64> {
         product(chunk)?.checked_mul(self.source.width() as u64)
     }
@@ -174,7 +179,7 @@ impl Job<'_> {
             return None;
         }
         self.left = self.left.checked_sub(1)?;
-        let (_, chunks) = self.figures(chunk, MOST_USES)?;
+        let (_, chunks) = self.figures(chunk, self.most_uses())?;
         Some(chunks * (bytes + CHUNK_OVERHEAD_BYTES) as f64)
     }
 
