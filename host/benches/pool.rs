@@ -118,26 +118,32 @@ fn one_core(arrays: &[ArrayMetadata]) {
     });
 }
 
-/// Calls a second with as many threads as run at a time.
-fn capacity(arrays: &[ArrayMetadata]) -> f64 {
+/// Calls a second of so many threads.
+fn capacity(arrays: &[ArrayMetadata], threads: u64) -> f64 {
     let pool = pool();
     let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-    thread::scope(|scope| {
-        for thread in 0..2u64 {
+    let used = thread::scope(|scope| {
+        let body = |thread| {
             let (pool, done, stop) = (&pool, &done, &stop);
-            scope.spawn(move || {
+            move || {
                 let (spec, crops) = (spec(), crops(&mut Random(thread)));
                 let tenant = pool.tenant(format!("{thread}"));
                 while !stop.load(Ordering::Relaxed) {
                     tenant.plan(&PlanJob::new(&spec, Arrays::Parsed(arrays), &crops)).expect("a plan");
                     done.fetch_add(1, Ordering::Relaxed);
                 }
-            });
-        }
+                cpu_time()
+            }
+        };
+        let running: Vec<_> = (0..threads).map(|thread| scope.spawn(body(thread))).collect();
         thread::sleep(2 * SECOND);
         stop.store(true, Ordering::Relaxed);
+        running.into_iter().map(|thread| thread.join().expect("no panic")).sum::<f64>()
     });
-    done.into_inner() as f64 / 2.0
+    let calls = done.into_inner() as f64;
+    let name = format!("plan, {threads} at a time");
+    println!("{name:<44} {:>9.0} a second, {:>6.1} us of CPU time each", calls / 2.0, 1e6 * used / calls);
+    calls / 2.0
 }
 
 /// Sorted latencies of `TENANTS` tenants at `rate` calls a second together.
@@ -211,8 +217,8 @@ fn main() {
     }
     let arrays = [parse_array()];
     one_core(&arrays);
-    let capacity = capacity(&arrays);
-    println!("{:<44} {capacity:>9.0} a second", "two calls at a time");
+    capacity(&arrays, 1);
+    let capacity = capacity(&arrays, 2);
     let mut quiet = Duration::ZERO;
     for (name, attackers) in [("64 tenants at 40 %", 0), ("with an attacker", 2)] {
         let latencies = open_loop(&arrays, 0.4 * capacity, attackers);

@@ -62,7 +62,9 @@ impl Allocator {
                 // Clearing the few pages that a small call wrote is half as dear as giving them back and faulting them in
                 // again, but only where the kernel tells which these are (Linux 6.7).
                 if PoolingAllocationConfig::is_pagemap_scan_available() {
-                    pool.pagemap_scan(Enabled::Auto).linear_memory_keep_resident(KEPT_BYTES);
+                    pool.pagemap_scan(Enabled::Auto)
+                        .linear_memory_keep_resident(KEPT_BYTES)
+                        .table_keep_resident(KEPT_BYTES);
                 }
                 config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
             }

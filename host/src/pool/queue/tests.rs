@@ -1,0 +1,75 @@
+//! Turns and places, without threads.
+
+use super::*;
+
+/// A queue whose tenants wait with so many calls each, in this order of arrival.
+fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
+    let limits = TenantLimits { running: 1, ..TenantLimits::default() };
+    let config = PoolConfig { running, limits, ..PoolConfig::default() };
+    let queue = Queue::new(config, Sandbox::shared().expect("a sandbox"));
+    for &(name, calls) in tenants {
+        let name = Arc::from(name);
+        let mut state = queue.lock();
+        for _ in 0..calls {
+            let turn = Arc::new(Turn::new(Arc::clone(&name), None));
+            queue.known(&mut state, &name).expect("known");
+            state.list(&name, |waiting| waiting.push_back(turn));
+        }
+    }
+    queue
+}
+
+/// The next calls that are admitted while those before them run.
+fn admit(queue: &Queue) -> Vec<Arc<Turn>> {
+    queue.lock().admit_next(queue.config.running)
+}
+
+fn names(turns: &[Arc<Turn>]) -> String {
+    turns.iter().map(|turn| &*turn.tenant).collect()
+}
+
+#[test]
+fn tenants_take_turns_whatever_the_number_of_their_calls() {
+    let queue = waiting(1, &[("a", 100), ("b", 2), ("c", 1)]);
+    let mut order = String::new();
+    for _ in 0..6 {
+        let admitted = admit(&queue);
+        order += &names(&admitted);
+        admitted.iter().for_each(|turn| queue.lock().stop_running(turn));
+    }
+    assert_eq!(order, "abcaba");
+}
+
+#[test]
+fn a_tenant_that_runs_all_it_may_is_passed_over_and_not_forgotten() {
+    let queue = waiting(3, &[("a", 3), ("b", 2)]);
+    let first = admit(&queue);
+    assert_eq!(names(&first), "ab", "each may run one");
+    assert_eq!(admit(&queue).len(), 0);
+    queue.lock().stop_running(&first[0]);
+    let second = admit(&queue);
+    assert_eq!(names(&second), "a");
+    queue.lock().stop_running(&first[1]);
+    assert_eq!(names(&admit(&queue)), "b");
+    queue.lock().stop_running(&second[0]);
+    assert_eq!(names(&admit(&queue)), "a");
+    assert!(queue.lock().ring.is_empty());
+}
+
+#[test]
+fn only_the_call_of_a_much_heavier_tenant_gives_its_place() {
+    let queue = waiting(2, &[("heavy", 1), ("light", 1), ("new", 1)]);
+    let running = admit(&queue);
+    let mut state = queue.lock();
+    let now = Instant::now();
+    assert!(!state.take_place(&"new".into(), now), "both have just begun");
+    state.tenants.get_mut("heavy").expect("known").load.add(Duration::from_millis(50), now);
+    assert!(!state.take_place(&"heavy".into(), now), "not to itself, and not the lighter one");
+    assert!(state.take_place(&"new".into(), now));
+    assert_eq!([running[0].gives_way(), running[1].gives_way()], [true, false]);
+    assert_eq!((state.running.len(), state.leaving.len()), (1, 1));
+    assert!(!state.take_place(&"new".into(), now), "once is enough");
+    state.stop_running(&running[0]);
+    assert_eq!((state.running.len(), state.leaving.len()), (1, 0));
+    assert_eq!(state.tenants["heavy"].running, 0);
+}
