@@ -115,9 +115,9 @@ fn closing_ends_all_calls() {
     let pool = pool(long_limits(), 1);
     let long = Long::new();
     thread::scope(|scope| {
-        let running = scope.spawn(|| pool.tenant("alice").plan(&long.job()).map(drop));
+        let running = scope.spawn(|| (0..1000).try_for_each(|_| pool.tenant("alice").plan(&long.job()).map(drop)));
         until(&pool, "alice", 1, 0);
-        let waiting = scope.spawn(|| small(&pool, "alice"));
+        let waiting = scope.spawn(|| (0..1000).try_for_each(|_| small(&pool, "alice")));
         until(&pool, "alice", 1, 1);
         pool.close();
         for call in [running, waiting] {
