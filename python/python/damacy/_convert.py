@@ -5,7 +5,8 @@ Any CPU array -> a NumPy array of the output type. The GIL is released while ele
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -26,13 +27,13 @@ def convert(
     dtype: object,
     out: np.ndarray[Any, Any] | None = None,
     engine: Engine | str = "native",
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
 ) -> np.ndarray[Any, Any]:
     """Converts an array: values clamp to integer outputs, and round to nearest, ties to even, in float outputs.
 
     Args:
         array: Any CPU array that NumPy or DLPack can view, with any strides and in either byte order: integers of
-            8 to 64 bits, float16 or float32.
+            8 to 64 bits, float16 or float32, at most 32 axes.
         dtype: The output type: whatever :meth:`Dtype.parse` takes.
         out: Where to write: an array of the same shape and the output type (:class:`ml_dtypes.bfloat16` for
             bfloat16), with any strides. Nothing is allocated, unless it shares memory with ``array``: then the
@@ -71,14 +72,16 @@ def convert(
     return out
 
 
-def _thread_limit(threads: int | None) -> int | None:
+def _thread_limit(threads: SupportsIndex | None) -> int | None:
     if threads is None:
         return None
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS:
-        raise InvalidArgument(
-            f"threads is {_describe(threads)}; accepted are None and 1 to {_MOST_THREADS}", "convert"
-        )
-    return threads
+    try:
+        limit = 0 if isinstance(threads, (bool, np.bool_)) else operator.index(threads)
+    except TypeError:
+        limit = 0
+    if not 1 <= limit <= _MOST_THREADS:
+        raise InvalidArgument(f"threads is {_describe(threads)}; accepted are None and 1 to {_MOST_THREADS}", "convert")
+    return limit
 
 
 def _run(
