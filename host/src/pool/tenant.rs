@@ -216,3 +216,6 @@ fn arrays<'j>(
     });
     parsed.collect::<Result<_, _>>().map(Cow::Owned)
 }
+
+#[cfg(test)]
+mod tests;
