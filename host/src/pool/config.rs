@@ -59,6 +59,9 @@ impl Default for TenantLimits {
 pub struct PoolConfig {
     /// Calls that run at a time, of all tenants. Default: the cores that this process may use.
     pub running: usize,
+    /// Calls that may stand still since others have their places. They keep their instances, so the pool's have `running + standing`
+    /// times [`TenantLimits::memory_bytes`] at the most. With so many, no place changes hands before a call ends. Default 256.
+    pub standing: usize,
     /// Tenants that the pool keeps limits and figures of, 2 KiB each. Default 10,000.
     pub tenants: usize,
     /// Bytes of a tenant's name. Default 256.
@@ -71,6 +74,7 @@ impl Default for PoolConfig {
     fn default() -> Self {
         PoolConfig {
             running: std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            standing: 256,
             tenants: 10_000,
             name_bytes: 256,
             limits: TenantLimits::default(),

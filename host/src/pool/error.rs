@@ -3,6 +3,7 @@
 use crate::Status;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $name:literal $status:ident,)*) => {
@@ -62,7 +63,7 @@ kinds! {
     Closed "closed" Shutdown,
     /// The system has no memory for another instance.
     System "system" Oom,
-    /// A trap in the guest: a bug of damacy.
+    /// A trap in the guest, a plan that does not stand the check, or a panic: a bug of damacy.
     Bug "bug" Internal,
 }
 
@@ -111,6 +112,11 @@ impl PoolError {
             message: message.into(),
         }
     }
+}
+
+/// A limit that is a time.
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl fmt::Display for PoolError {

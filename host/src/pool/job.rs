@@ -101,7 +101,7 @@ pub struct Used {
     pub fuel: Option<u64>,
 }
 
-/// A plan and the arrays that its chunks index. As the guest gave it: a `Pipeline` checks plans before it runs them.
+/// A plan and the arrays that its chunks index. The plan is [verified](crate::verify_plan) against the job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolPlan<'a> {
     /// The facts of the job's arrays.

@@ -1,6 +1,6 @@
 //! What a tenant's calls came to.
 
-use super::error::{Kind, PoolError};
+use super::error::Kind;
 use super::histogram::Histogram;
 use super::job::Used;
 use std::time::Duration;
@@ -56,11 +56,11 @@ impl Counted {
     }
 
     /// A call that was let in and has ended.
-    pub(super) fn add(&mut self, used: &Used, error: Option<&PoolError>) {
+    pub(super) fn add(&mut self, used: &Used, refused: Option<Kind>) {
         let metrics = &mut self.metrics;
         metrics.calls += 1;
-        if let Some(error) = error {
-            metrics.refused[error.kind as usize] += 1;
+        if let Some(kind) = refused {
+            metrics.refused[kind as usize] += 1;
         }
         metrics.run_time += used.run_time;
         metrics.wait_time += used.wait_time;

@@ -43,6 +43,7 @@ mod job;
 mod load;
 mod metrics;
 mod queue;
+mod refusal;
 mod run;
 mod tenant;
 mod turn;
@@ -55,7 +56,7 @@ pub use metrics::TenantMetrics;
 pub use tenant::Tenant;
 
 use crate::error::Result;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Metering, Sandbox};
 use queue::Queue;
 use std::sync::Arc;
 
@@ -66,13 +67,16 @@ pub struct PlannerPool {
 }
 
 impl PlannerPool {
-    /// A pool over the process's sandbox, which is compiled at the first use, or taken from the cache on disk.
+    /// A pool over the process's sandbox, which is compiled at the first use, or taken from the cache on disk; so is the code that
+    /// counts fuel, if the limits have any.
     ///
     /// # Errors
     /// `Inval` for a limit of 0; those of [`Sandbox::shared`].
     pub fn new(config: PoolConfig) -> Result<PlannerPool> {
         config.validate()?;
-        Ok(PlannerPool { queue: Arc::new(Queue::new(config, Sandbox::shared()?)) })
+        let pool = PlannerPool { queue: Arc::new(Queue::new(config, Sandbox::shared()?)) };
+        pool.prepare(&config.limits)?;
+        Ok(pool)
     }
 
     /// A tenant's view of the pool: its name goes into errors and metrics. Nothing is kept of it before its first call.
@@ -83,11 +87,18 @@ impl PlannerPool {
     /// Gives a tenant limits of its own, for its calls from now on.
     ///
     /// # Errors
-    /// `Inval` for a limit of 0; `Budget` for a tenant too many.
+    /// `Inval` for a limit of 0; `Budget` for a tenant too many; those of [`Sandbox::shared`] for the first limit on fuel.
     pub fn set_limits(&self, tenant: impl Into<Arc<str>>, limits: TenantLimits) -> Result<()> {
         let tenant = tenant.into();
         limits.validate()?;
+        self.prepare(&limits)?;
         self.queue.set_limits(&tenant, limits).map_err(Into::into)
+    }
+
+    /// Compiles what calls with these limits need, so that none does it on its own time.
+    fn prepare(&self, limits: &TenantLimits) -> Result<()> {
+        let metering = if limits.fuel.is_some() { Metering::Fuel } else { Metering::Off };
+        self.queue.sandbox.prepare(limits.memory_bytes, metering, self.queue.most_instances())
     }
 
     /// Figures of one tenant since its first call; `None` for one that has made none.

@@ -2,25 +2,24 @@
 //!
 //! All under one lock that is held for look-ups only. Tenants with waiting calls stand in a ring; whoever is at its head and may run
 //! another call gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
-//! run for the longest, if that is much longer than its own tenant has. The other stands still as soon as it notices, mostly within
-//! microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
+//! run for the longest, if that is much longer than its own tenant has. Running calls look at their ticks whether that is so for one
+//! that waits. The other stands still as soon as it notices, mostly within microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
+
+mod places;
 
 use super::config::{PoolConfig, TenantLimits};
-use super::error::{Kind, PoolError};
+use super::error::{Kind, PoolError, nanos};
 use super::job::Used;
 use super::load::Load;
 use super::metrics::{Counted, TenantMetrics};
 use super::turn::Turn;
 use crate::sandbox::Sandbox;
-use std::collections::{HashMap, VecDeque};
+use places::{State, Tenant};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// A call gives way to a tenant that has lately run for less than a [`TIMES_MORE`]th, by more than this, seconds.
-const MORE: f64 = 0.002;
-const TIMES_MORE: f64 = 2.0;
 
 pub(super) struct Queue {
     config: PoolConfig,
@@ -29,33 +28,15 @@ pub(super) struct Queue {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
-struct State {
-    tenants: HashMap<Arc<str>, Tenant>,
-    /// Tenants with waiting calls, each once.
-    ring: VecDeque<Arc<str>>,
-    running: Vec<Running>,
-    /// Calls that run still, but whose places others have.
-    leaving: Vec<Running>,
-}
-
-struct Running {
-    turn: Arc<Turn>,
-    since: Instant,
-}
-
-struct Tenant {
-    limits: TenantLimits,
-    running: usize,
-    waiting: VecDeque<Arc<Turn>>,
-    in_ring: bool,
-    load: Load,
-    counted: Counted,
-}
-
 impl Queue {
     pub(super) fn new(config: PoolConfig, sandbox: Arc<Sandbox>) -> Queue {
-        Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::default() }
+        let state = State { most_standing: config.standing, ..State::default() };
+        Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::new(state) }
+    }
+
+    /// Instances at a time: of calls that run, and of those that stand still.
+    pub(super) fn most_instances(&self) -> usize {
+        self.config.running.saturating_add(self.config.standing)
     }
 
     /// The limits of a tenant, which is known from now on.
@@ -64,7 +45,12 @@ impl Queue {
     }
 
     pub(super) fn set_limits(&self, name: &Arc<str>, limits: TenantLimits) -> Result<(), PoolError> {
-        self.known(&mut self.lock(), name)?.limits = limits;
+        let mut state = self.lock();
+        self.known(&mut state, name)?.limits = limits;
+        // It may run more calls at a time than before.
+        let admitted = state.admit_next(self.config.running);
+        drop(state);
+        admitted.iter().for_each(|turn| turn.wake());
         Ok(())
     }
 
@@ -133,8 +119,7 @@ impl Queue {
         self.wait(turn, max_wait).map_err(|kind| match kind {
             Kind::MaxWait => {
                 let message = format!("tenant {}: the call has waited for {max_wait:?}, max_wait", turn.tenant);
-                let limit = u64::try_from(max_wait.as_nanos()).ok();
-                PoolError { limit, ..PoolError::new(&turn.tenant, kind, message) }
+                PoolError { limit: Some(nanos(max_wait)), ..PoolError::new(&turn.tenant, kind, message) }
             }
             _ => PoolError::new(
                 &turn.tenant,
@@ -149,19 +134,36 @@ impl Queue {
         let mut state = self.lock();
         turn.suspend();
         state.stop_running(turn);
+        state.standing += 1;
         state.list(&turn.tenant, |waiting| waiting.push_front(turn.clone()));
         let admitted = state.admit_next(self.config.running);
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
-        self.wait(turn, max_wait)
+        let waited = self.wait(turn, max_wait);
+        self.lock().standing -= 1;
+        waited
+    }
+
+    /// At a running call's tick: whoever waits and has become much lighter than one that runs gets its place.
+    pub(super) fn look(&self) {
+        let mut state = self.lock();
+        if state.ring.is_empty() {
+            return;
+        }
+        let admitted = state.take_places(Instant::now());
+        drop(state);
+        if !admitted.is_empty() {
+            admitted.iter().for_each(|turn| turn.wake());
+            self.sandbox.interrupt();
+        }
     }
 
     /// A call has ended.
-    pub(super) fn leave(&self, turn: &Arc<Turn>, used: &Used, error: Option<&PoolError>) {
+    pub(super) fn leave(&self, turn: &Arc<Turn>, used: &Used, refused: Option<Kind>) {
         let mut state = self.lock();
         state.stop_running(turn);
         if let Some(tenant) = state.tenants.get_mut(&turn.tenant) {
-            tenant.counted.add(used, error);
+            tenant.counted.add(used, refused);
         }
         let admitted = state.admit_next(self.config.running);
         drop(state);
@@ -230,85 +232,6 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Adds a waiting call, and its tenant to the end of the ring unless it stands in it.
-    fn list(&mut self, name: &Arc<str>, add: impl FnOnce(&mut VecDeque<Arc<Turn>>)) {
-        if let Some(tenant) = self.tenants.get_mut(name) {
-            add(&mut tenant.waiting);
-            if !std::mem::replace(&mut tenant.in_ring, true) {
-                self.ring.push_back(name.clone());
-            }
-        }
-    }
-
-    /// A call runs from now on.
-    fn start(&mut self, turn: &Arc<Turn>, now: Instant) {
-        if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
-            tenant.running += 1;
-        }
-        turn.admit();
-        self.running.push(Running { turn: turn.clone(), since: now });
-    }
-
-    /// Takes a call from those that run, and notes how long its tenant ran.
-    fn stop_running(&mut self, turn: &Arc<Turn>) {
-        let take = |calls: &mut Vec<Running>| {
-            let at = calls.iter().position(|running| Arc::ptr_eq(&running.turn, turn))?;
-            Some(calls.swap_remove(at))
-        };
-        let Some(ran) = take(&mut self.running).or_else(|| take(&mut self.leaving)) else { return };
-        if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
-            let now = Instant::now();
-            tenant.running -= 1;
-            tenant.load.add(now.saturating_duration_since(ran.since), now);
-        }
-    }
-
-    /// Fills the free places; gives the calls to wake.
-    fn admit_next(&mut self, most: usize) -> Vec<Arc<Turn>> {
-        let mut admitted = Vec::new();
-        // Tenants passed over since they run as many calls as they may.
-        let mut passed = 0;
-        while self.running.len() < most && passed < self.ring.len() {
-            let Some(name) = self.ring.pop_front() else { break };
-            let Some(tenant) = self.tenants.get_mut(&name) else { continue };
-            if tenant.running >= tenant.limits.running && !tenant.waiting.is_empty() {
-                self.ring.push_back(name);
-                passed += 1;
-                continue;
-            }
-            passed = 0;
-            let turn = tenant.waiting.pop_front();
-            tenant.in_ring = !tenant.waiting.is_empty();
-            if tenant.in_ring {
-                self.ring.push_back(name);
-            }
-            if let Some(turn) = turn {
-                self.start(&turn, Instant::now());
-                admitted.push(turn);
-            }
-        }
-        admitted
-    }
-
-    /// Has the call of a much heavier tenant give its place to a call of this one; false if there is none.
-    fn take_place(&mut self, name: &Arc<str>, now: Instant) -> bool {
-        let load = |name| self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
-        let own = load(name);
-        let others = self.running.iter().enumerate().filter(|(_, running)| running.turn.tenant != *name);
-        let loads = others.map(|(at, running)| {
-            let so_far = now.saturating_duration_since(running.since).as_secs_f64();
-            (load(&running.turn.tenant) + so_far, at)
-        });
-        let heaviest = loads.max_by(|(a, _), (b, _)| a.total_cmp(b));
-        let Some((_, at)) = heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) else { return false };
-        let leaves = self.running.swap_remove(at);
-        leaves.turn.give_way();
-        self.leaving.push(leaves);
-        true
     }
 }
 

@@ -70,6 +70,9 @@ impl Watch for Run {
             return Err(Stop::Deadline);
         }
         if !self.turn.gives_way() {
+            self.queue.look();
+        }
+        if !self.turn.gives_way() {
             return Ok(());
         }
         times.ran = ran;

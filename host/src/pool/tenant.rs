@@ -5,17 +5,17 @@ use super::config::TenantLimits;
 use super::error::{Kind, PoolError};
 use super::job::{Answer, Arrays, Document, EstimateJob, PlanJob, PoolEstimate, PoolPlan, Size, Used, Validated};
 use super::queue::Queue;
+use super::refusal::Failed;
 use super::run::Run;
 use super::turn::Turn;
-use crate::Status;
-use crate::sandbox::{Extra, Guest, GuestLimits, Spent, Stop};
+use crate::sandbox::{Extra, Guest, GuestLimits};
 use damacy_core::cost::{CostRequest, memory};
 use damacy_core::error::Error;
 use damacy_core::metadata::ArrayMetadata;
 use damacy_core::planner::{Plan, PlanLimits, Request};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A tenant's view of a pool.
 #[derive(Clone)]
@@ -23,16 +23,6 @@ pub struct Tenant<'a> {
     queue: &'a Arc<Queue>,
     name: Arc<str>,
     cancel: Option<Cancel>,
-}
-
-/// How a call failed once it ran.
-enum Failed {
-    /// In the parser, over a document.
-    Parsing(Error),
-    /// In the planner or the cost model.
-    Planning(Error),
-    /// The result has this many bytes.
-    Result(u64),
 }
 
 impl<'a> Tenant<'a> {
@@ -120,7 +110,7 @@ impl<'a> Tenant<'a> {
         let run =
             Arc::new(Run::start(self.queue.clone(), turn.clone(), limits.deadline, limits.max_wait, started.elapsed()));
         // Leaves the queue also if this thread panics.
-        let mut leaving = Leaving { queue: self.queue, turn: &turn, used: Used::default(), error: None };
+        let mut leaving = Leaving { queue: self.queue, turn: &turn, used: Used::default(), refused: Some(Kind::Bug) };
         let extra = Extra { watch: Some(run.clone()), fuel: limits.fuel, result_bytes: Some(limits.result_bytes) };
         let guest_limits = GuestLimits { memory_bytes: limits.memory_bytes, deadline: limits.deadline };
         let mut guest = self.queue.sandbox.guest_with(guest_limits, extra);
@@ -132,8 +122,8 @@ impl<'a> Tenant<'a> {
         leaving.used =
             Used { run_time: times.ran, wait_time: times.waited, memory_bytes: spent.memory_bytes, fuel: spent.fuel };
         let used = leaving.used;
-        let result = result.map_err(|failed| self.refusal(failed, spent, times.ended, &limits));
-        leaving.error = result.as_ref().err().cloned();
+        let result = result.map_err(|failed| failed.refusal(&self.name, spent, &times, &limits));
+        leaving.refused = result.as_ref().err().map(|error| error.kind);
         drop(leaving);
         drop(registered);
         result.map(|value| Answer { value, used })
@@ -160,59 +150,6 @@ impl<'a> Tenant<'a> {
         let message = format!("tenant {}: the call was {} before it began", self.name, kind.name());
         Err(PoolError::new(&self.name, kind, message))
     }
-
-    /// A failed call as the pool reports it.
-    fn refusal(&self, failed: Failed, spent: Spent, ended: Option<Kind>, limits: &TenantLimits) -> PoolError {
-        let (error, parsing) = match failed {
-            Failed::Result(bytes) => {
-                let (what, limit) = ("bytes of a result", limits.result_bytes);
-                return PoolError::over(&self.name, Kind::ResultBytes, what, bytes, limit);
-            }
-            Failed::Parsing(error) => (error, true),
-            Failed::Planning(error) => (error, false),
-        };
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let (kind, limit, asked) = match spent.stop {
-            Some(Stop::Memory(asked)) if asked > limits.memory_bytes => {
-                (Kind::Memory, Some(limits.memory_bytes), Some(asked))
-            }
-            Some(Stop::Memory(_)) => (Kind::System, None, None),
-            Some(Stop::Deadline) => (Kind::Deadline, Some(nanos(limits.deadline)), None),
-            Some(Stop::Fuel) => (Kind::Fuel, limits.fuel, None),
-            Some(Stop::Result) => (Kind::ResultBytes, Some(limits.result_bytes), None),
-            Some(Stop::Cancelled) => match ended.unwrap_or(Kind::Cancelled) {
-                Kind::MaxWait => (Kind::MaxWait, Some(nanos(limits.max_wait)), None),
-                kind => (kind, None, None),
-            },
-            None => match error.status {
-                Status::Budget if parsing => (Kind::Metadata, None, None),
-                // The core's own arithmetic; its messages name the limit.
-                Status::Budget if error.message.contains("max_chunks is") => (Kind::Chunks, Some(limits.chunks), None),
-                Status::Budget if error.message.contains("memory_bytes is") => {
-                    (Kind::Memory, Some(limits.memory_bytes), None)
-                }
-                Status::Budget => (Kind::Range, None, None),
-                Status::Oom => (Kind::System, None, None),
-                Status::Internal => (Kind::Bug, None, None),
-                _ => (Kind::Invalid, None, None),
-            },
-        };
-        let place = match error.array {
-            Some(array) if parsing => format!("array {array}: "),
-            _ => String::new(),
-        };
-        let message = format!("tenant {}: {place}{error}", self.name);
-        let status = if kind == Kind::Invalid { error.status } else { kind.status() };
-        PoolError {
-            status,
-            limit,
-            asked,
-            array: error.array,
-            sample: error.sample,
-            path: error.path.into(),
-            ..PoolError::new(&self.name, kind, message)
-        }
-    }
 }
 
 /// A call that must leave the queue.
@@ -220,12 +157,13 @@ struct Leaving<'a> {
     queue: &'a Queue,
     turn: &'a Arc<Turn>,
     used: Used,
-    error: Option<PoolError>,
+    /// A bug, until it is known how the call ended.
+    refused: Option<Kind>,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.queue.leave(self.turn, &self.used, self.error.as_ref());
+        self.queue.leave(self.turn, &self.used, self.refused);
     }
 }
 
@@ -248,7 +186,16 @@ fn plan<'j>(
         limits: plan_limits(limits),
     };
     let plan = guest.plan(&request).map_err(Failed::Planning)?;
+    let plan = verified(plan, &request)?;
     Ok((arrays, plan))
+}
+
+/// The guest's plan, if it is one of the request's.
+fn verified(plan: Plan, request: &Request<'_>) -> Result<Plan, Failed> {
+    match crate::verify_plan(&plan, request) {
+        Ok(()) => Ok(plan),
+        Err(error) => Err(Failed::Planning(Error::new(error.status(), error.message()))),
+    }
 }
 
 /// The facts of the arrays, parsed where they are documents.
@@ -269,3 +216,6 @@ fn arrays<'j>(
     });
     parsed.collect::<Result<_, _>>().map(Cow::Owned)
 }
+
+#[cfg(test)]
+mod tests;

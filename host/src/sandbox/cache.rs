@@ -1,15 +1,16 @@
 //! Compiled code on disk: a component -> machine code, from the user's cache folder where it was left, else compiled and left there.
 //!
 //! A file's name is a hash of the component, of the engine's version and of all settings that its code depends on; the file starts
-//! with a hash of its own contents. A file that is not what it was when it was written is not run but replaced. The folder must
-//! belong to the user and be writable by nobody else, since machine code that somebody else wrote would run outside the
-//! sandbox. Without such a folder the component is compiled in every process.
+//! with a hash of its own contents. A file that is not what it was when it was written is not run but replaced. The folder and the
+//! file must belong to the user and be writable by nobody else, since machine code that somebody else wrote would run outside the
+//! sandbox; the file must not be a link. Without such a folder the component is compiled in every process.
 
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -60,7 +61,14 @@ fn key(engine: &Engine, wasm: &[u8]) -> [u8; HASH] {
 }
 
 fn load(engine: &Engine, key: &[u8; HASH], file: &Path) -> Option<Component> {
-    let bytes = fs::read(file).ok()?;
+    let bytes = match read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            log::warn!("compiling anew instead of running {}: {error}", file.display());
+            return None;
+        }
+    };
     let (hash, code) = bytes.split_at_checked(HASH)?;
     if hash != contents(key, code) {
         log::warn!("{} is not what was written there; compiling anew", file.display());
@@ -68,15 +76,19 @@ fn load(engine: &Engine, key: &[u8; HASH], file: &Path) -> Option<Component> {
     }
     // SAFETY: `deserialize` must be given what `serialize` gave for an engine of the same version and settings, unchanged. The hash
     // shows that the code is what was written for this key, which names the component, the version and the settings; and
-    // nobody but this user could write in the folder.
+    // nobody but this user could write to the file or in the folder.
     let found = unsafe { Component::deserialize(engine, code) };
     found.inspect_err(|error| log::warn!("{} does not load: {error:#}", file.display())).ok()
 }
 
 /// Writes to another name first, so that nobody reads half a file.
 fn store(key: &[u8; HASH], code: &[u8], file: &Path) -> io::Result<()> {
-    let draft = file.with_extension(format!("{}.draft", std::process::id()));
-    let written = fs::File::create(&draft).and_then(|mut out| {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let draft = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = file.with_extension(format!("{}-{draft}.draft", std::process::id()));
+    // Left by a process of the same number that was killed.
+    let _ = fs::remove_file(&draft);
+    let written = create(&draft).and_then(|mut out| {
         out.write_all(&contents(key, code))?;
         out.write_all(code)
     });
@@ -105,9 +117,48 @@ fn prepare(folder: &Path) -> io::Result<()> {
     Err(io::Error::other("it is not a folder of this user's, or others may write there"))
 }
 
+/// A new file that is the user's alone.
+#[cfg(unix)]
+fn create(file: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)
+}
+
+/// The contents of a file that only the user can have written. What is checked is what was opened.
+#[cfg(unix)]
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    // Not blocking: a pipe of that name would never open.
+    let mut opened = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file)?;
+    let meta = opened.metadata()?;
+    // SAFETY: the call has no preconditions.
+    let user = unsafe { libc::geteuid() };
+    if !meta.is_file() || meta.uid() != user || meta.mode() & 0o022 != 0 {
+        return Err(io::Error::other("it is not a file of this user's, or others may write to it"));
+    }
+    let mut bytes = Vec::new();
+    opened.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(not(unix))]
 fn prepare(_folder: &Path) -> io::Result<()> {
-    Err(io::Error::other("whether others may write there is not known on this system"))
+    Err(unknown())
+}
+
+#[cfg(not(unix))]
+fn create(_file: &Path) -> io::Result<fs::File> {
+    Err(unknown())
+}
+
+#[cfg(not(unix))]
+fn read(_file: &Path) -> io::Result<Vec<u8>> {
+    Err(unknown())
+}
+
+#[cfg(not(unix))]
+fn unknown() -> io::Error {
+    io::Error::other("whether others may write there is not known on this system")
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -173,6 +224,42 @@ mod tests {
             component(&engine, EMPTY, Some(folder.path())).expect("compiles");
             assert!(load(&engine, &key, &file).is_some(), "replaced");
         }
+    }
+
+    #[test]
+    fn a_file_that_others_may_have_written_is_not_run_but_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engine = Engine::default();
+        component(&engine, EMPTY, Some(folder.path())).expect("compiles");
+        let file = files(folder.path()).remove(0);
+        let key = key(&engine, EMPTY);
+        let mode = || fs::symlink_metadata(&file).expect("a file").permissions().mode() & 0o7777;
+        assert_eq!(mode(), 0o600);
+        let elsewhere = folder.path().join("elsewhere");
+        let changes: [&dyn Fn(); 4] = [
+            &|| fs::set_permissions(&file, fs::Permissions::from_mode(0o620)).expect("changed"),
+            &|| fs::set_permissions(&file, fs::Permissions::from_mode(0o602)).expect("changed"),
+            &|| {
+                fs::rename(&file, &elsewhere).expect("moved");
+                std::os::unix::fs::symlink(&elsewhere, &file).expect("linked");
+            },
+            &|| {
+                fs::remove_file(&file).expect("removed");
+                fs::create_dir(&file).expect("a folder");
+            },
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            change();
+            assert!(load(&engine, &key, &file).is_none(), "change {index}");
+            component(&engine, EMPTY, Some(folder.path())).expect("compiles");
+            if file.is_dir() {
+                continue;
+            }
+            assert!(load(&engine, &key, &file).is_some(), "replaced after change {index}");
+            assert_eq!(mode(), 0o600, "after change {index}");
+        }
+        let drafts = files(folder.path()).iter().filter(|file| file.extension().is_some_and(|e| e == "draft")).count();
+        assert_eq!(drafts, 0);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Guest {
     extra: Extra,
     live: Option<Live>,
     spent: Spent,
+    /// Fuel that instances before the live one burned.
+    burned: u64,
 }
 
 /// What a guest has used, and why its last call was stopped.
@@ -44,7 +46,7 @@ pub struct Guest {
 pub(crate) struct Spent {
     /// Most linear memory, bytes.
     pub memory_bytes: u64,
-    /// Fuel of the latest instance, where it is counted.
+    /// Fuel of all its instances, where it is counted.
     pub fuel: Option<u64>,
     /// Why the last call was stopped, if it was.
     pub stop: Option<Stop>,
@@ -58,7 +60,7 @@ impl Guest {
     }
 
     pub(super) fn with(sandbox: Arc<Sandbox>, limits: GuestLimits, extra: Extra) -> Guest {
-        Guest { sandbox, limits, extra, live: None, spent: Spent::default() }
+        Guest { sandbox, limits, extra, live: None, spent: Spent::default(), burned: 0 }
     }
 
     /// What its calls have used so far.
@@ -186,12 +188,13 @@ impl Guest {
         let (granted, refused) = (store.data().granted(), store.data().refused());
         let fuel_left = store.get_fuel().ok();
         let result = called.map_err(|trap| trapped(what, limits, &self.extra, store.data(), &trap));
-        if result.is_err() || granted > KEEP_BYTES {
-            self.live = None;
-        }
         let spent = &mut self.spent;
         spent.memory_bytes = spent.memory_bytes.max(granted);
-        spent.fuel = self.extra.fuel.zip(fuel_left).map(|(all, left)| all - left);
+        spent.fuel = self.extra.fuel.zip(fuel_left).map(|(all, left)| all.saturating_sub(left));
+        if result.is_err() || granted > KEEP_BYTES {
+            self.live = None;
+            self.burned = spent.fuel.unwrap_or(0);
+        }
         match result {
             Ok(Ok(value)) => Ok(value),
             // The guest survived the refusal and says so in its own words, which cannot name the limit.
@@ -211,9 +214,13 @@ impl Guest {
 
     fn make_live(&mut self) -> Result<(), Error> {
         if self.live.is_none() {
-            let made = instantiate(&self.sandbox, self.limits, &self.extra);
+            let made = instantiate(&self.sandbox, self.limits, &self.extra, self.burned);
             self.live = Some(made.map_err(|(error, stop)| {
                 self.spent.stop = stop;
+                if stop == Some(Stop::Fuel) {
+                    self.burned = self.extra.fuel.unwrap_or(0);
+                    self.spent.fuel = self.extra.fuel;
+                }
                 error
             })?);
         }

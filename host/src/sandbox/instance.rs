@@ -2,7 +2,7 @@
 
 use super::bindings::Core;
 use super::limiter::Limiter;
-use super::runtime::{LARGEST_BYTES, Runtime};
+use super::runtime::{LARGEST_BYTES, Metering, Runtime};
 use super::watch::{Stop, Watch};
 use super::{GuestLimits, Sandbox};
 use crate::Status;
@@ -24,10 +24,16 @@ const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
 pub(crate) struct Extra {
     /// Asked at every tick instead of the deadline.
     pub watch: Option<Arc<dyn Watch>>,
-    /// Fuel of each instance.
+    /// Fuel of all instances of a guest together.
     pub fuel: Option<u64>,
     /// Bytes of a result in the host's memory.
     pub result_bytes: Option<u64>,
+}
+
+impl Extra {
+    fn metering(&self) -> Metering {
+        if self.fuel.is_some() { Metering::Fuel } else { Metering::Off }
+    }
 }
 
 /// A live instance.
@@ -37,7 +43,7 @@ pub(super) struct Live {
     pub(super) runtime: Arc<Runtime>,
 }
 
-/// Makes an instance in the runtime that suits the limits.
+/// Makes an instance in the runtime that suits the limits, with so much fuel less than all as was burned before.
 ///
 /// # Errors
 /// `Budget`, `Oom` or `Internal`, and the limit that was met.
@@ -45,16 +51,17 @@ pub(super) fn instantiate(
     sandbox: &Sandbox,
     limits: GuestLimits,
     extra: &Extra,
+    burned: u64,
 ) -> Result<Live, (Error, Option<Stop>)> {
     let unstopped = |error: crate::Error| (Error::new(error.status(), error.message()), None);
-    let made = if extra.fuel.is_some() {
-        instance_of(sandbox.metered().map_err(unstopped)?, limits, extra)
-    } else if limits.memory_bytes.min(LARGEST_BYTES) > sandbox.main.allocator.largest_memory() {
-        instance_of(sandbox.spare().map_err(unstopped)?, limits, extra)
+    let metering = extra.metering();
+    let runtime = sandbox.runtime(metering).map_err(unstopped)?;
+    let made = if limits.memory_bytes.min(LARGEST_BYTES) > runtime.allocator.largest_memory() {
+        instance_of(sandbox.spare(metering).map_err(unstopped)?, limits, extra, burned)
     } else {
-        match instance_of(sandbox.main.clone(), limits, extra) {
+        match instance_of(runtime, limits, extra, burned) {
             Err((error, _)) if error.is::<PoolConcurrencyLimitError>() => {
-                instance_of(sandbox.spare().map_err(unstopped)?, limits, extra)
+                instance_of(sandbox.spare(metering).map_err(unstopped)?, limits, extra, burned)
             }
             made => made,
         }
@@ -72,6 +79,7 @@ fn instance_of(
     runtime: Arc<Runtime>,
     limits: GuestLimits,
     extra: &Extra,
+    burned: u64,
 ) -> Result<Live, (wasmtime::Error, Option<u64>)> {
     let mut store = Store::new(runtime.pre.engine(), Limiter::new(limits.memory_bytes));
     store.limiter(|limiter| limiter);
@@ -82,7 +90,7 @@ fn instance_of(
     let most = extra.result_bytes.unwrap_or(limits.memory_bytes.saturating_mul(RESULT_GROWTH)).max(LEAST_RESULT);
     store.set_hostcall_fuel(usize::try_from(most).unwrap_or(usize::MAX));
     if let Some(fuel) = extra.fuel {
-        store.set_fuel(fuel).map_err(|error| (error, None))?;
+        store.set_fuel(fuel.saturating_sub(burned)).map_err(|error| (error, None))?;
     }
     match runtime.pre.instantiate(&mut store) {
         Ok(core) => Ok(Live { store, core, runtime }),

@@ -20,10 +20,11 @@ mod watch;
 pub use guest::Guest;
 pub(crate) use guest::Spent;
 pub(crate) use instance::Extra;
+pub(crate) use runtime::Metering;
 pub(crate) use watch::{Stop, Watch};
 
 use crate::error::Result;
-use runtime::{Allocator, Metering, Runtime};
+use runtime::{Allocator, LARGEST_BYTES, Runtime};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -49,14 +50,18 @@ impl Default for GuestLimits {
     }
 }
 
+/// A runtime that is made when it is first needed.
+type Lazy = Mutex<Option<Arc<Runtime>>>;
+
 /// Engine, compiled component and allocator. Thread-safe.
 pub struct Sandbox {
     process: u32,
     main: Arc<Runtime>,
-    /// For guests that the main runtime's pool has no slot for.
-    spare: Mutex<Option<Arc<Runtime>>>,
     /// For guests whose fuel is counted: other code, 15 to 30 % slower.
-    metered: Mutex<Option<Arc<Runtime>>>,
+    metered: Lazy,
+    /// For guests that the runtime of their kind has no slot for.
+    spare: Lazy,
+    metered_spare: Lazy,
 }
 
 impl Sandbox {
@@ -84,7 +89,7 @@ impl Sandbox {
     /// Has every running guest ask at once whether to go on.
     pub(crate) fn interrupt(&self) {
         self.main.interrupt();
-        for other in [&self.spare, &self.metered] {
+        for other in [&self.metered, &self.spare, &self.metered_spare] {
             // Held while a runtime is made, which runs nothing yet.
             if let Ok(runtime) = other.try_lock()
                 && let Some(runtime) = &*runtime
@@ -96,25 +101,44 @@ impl Sandbox {
 
     fn new() -> Result<Sandbox> {
         let main = Arc::new(Runtime::new(Metering::Off)?);
-        let (spare, metered) = (Mutex::new(None), Mutex::new(None));
-        Ok(Sandbox { process: std::process::id(), main, spare, metered })
+        let (metered, spare, metered_spare) = (Lazy::default(), Lazy::default(), Lazy::default());
+        Ok(Sandbox { process: std::process::id(), main, metered, spare, metered_spare })
     }
 
-    /// A runtime without slots, made when it is first needed.
-    fn spare(&self) -> Result<Arc<Runtime>> {
-        lazily(&self.spare, || {
-            log::warn!("the sandbox's {:?} has no slot for another guest; using memory on demand", self.main.allocator);
-            Runtime::with(Allocator::OnDemand, Metering::Off)
+    /// Makes the runtimes that so many guests of these limits at a time will need, so that no call compiles anything.
+    ///
+    /// # Errors
+    /// As [`Sandbox::shared`].
+    pub(crate) fn prepare(&self, memory_bytes: u64, metering: Metering, guests: usize) -> Result<()> {
+        let allocator = self.runtime(metering)?.allocator;
+        if memory_bytes.min(LARGEST_BYTES) > allocator.largest_memory() || guests > allocator.slots() {
+            self.spare(metering)?;
+        }
+        Ok(())
+    }
+
+    /// The runtime that guests are made in if it has a slot for them.
+    fn runtime(&self, metering: Metering) -> Result<Arc<Runtime>> {
+        match metering {
+            Metering::Off => Ok(self.main.clone()),
+            Metering::Fuel => lazily(&self.metered, || Runtime::new(metering)),
+        }
+    }
+
+    /// A runtime without slots.
+    fn spare(&self, metering: Metering) -> Result<Arc<Runtime>> {
+        let spare = match metering {
+            Metering::Off => &self.spare,
+            Metering::Fuel => &self.metered_spare,
+        };
+        lazily(spare, || {
+            log::warn!("the sandbox has no slot for another guest; using memory on demand");
+            Runtime::with(Allocator::OnDemand, metering)
         })
-    }
-
-    /// The runtime that counts fuel, made when it is first needed.
-    fn metered(&self) -> Result<Arc<Runtime>> {
-        lazily(&self.metered, || Runtime::new(Metering::Fuel))
     }
 }
 
-fn lazily(runtime: &Mutex<Option<Arc<Runtime>>>, make: impl FnOnce() -> Result<Runtime>) -> Result<Arc<Runtime>> {
+fn lazily(runtime: &Lazy, make: impl FnOnce() -> Result<Runtime>) -> Result<Arc<Runtime>> {
     let mut runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(runtime) = &*runtime {
         return Ok(runtime.clone());

@@ -22,7 +22,7 @@ pub(super) struct Runtime {
 /// Where guests' linear memories come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allocator {
-    /// 1000 slots of 4 GiB, of address space only.
+    /// [`LARGE_SLOTS`] slots of 4 GiB, of address space only.
     LargePool,
     /// [`SMALL_SLOTS`] slots of [`SMALL_SLOT_BYTES`].
     SmallPool,
@@ -30,9 +30,9 @@ pub(super) enum Allocator {
     OnDemand,
 }
 
-/// Whether a guest's instructions are counted.
+/// Whether a guest's fuel is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Metering {
+pub(crate) enum Metering {
     /// They are not.
     Off,
     /// Each call starts with some fuel and traps when it has burned it.
@@ -43,6 +43,8 @@ pub(super) enum Metering {
 pub(super) const LARGEST_BYTES: u64 = 1 << 32;
 /// What an unused slot keeps of its last guest's pages, cleared, bytes; for 100 slots at the most.
 const KEPT_BYTES: usize = 128 << 10;
+/// wasmtime's default.
+const LARGE_SLOTS: usize = 1000;
 const SMALL_SLOTS: u32 = 16;
 const SMALL_SLOT_BYTES: usize = 64 << 20;
 
@@ -52,6 +54,15 @@ impl Allocator {
         match self {
             Allocator::LargePool | Allocator::OnDemand => LARGEST_BYTES,
             Allocator::SmallPool => SMALL_SLOT_BYTES as u64,
+        }
+    }
+
+    /// How many guests it holds at a time.
+    pub(super) fn slots(self) -> usize {
+        match self {
+            Allocator::LargePool => LARGE_SLOTS,
+            Allocator::SmallPool => SMALL_SLOTS as usize,
+            Allocator::OnDemand => usize::MAX,
         }
     }
 

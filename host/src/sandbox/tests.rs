@@ -1,7 +1,7 @@
 //! What only the inside can test: interfaces that the host itself does not call, and traps.
 
 use super::bindings::exports::damacy::core::types;
-use super::instance::trapped;
+use super::instance::{instantiate, trapped};
 use super::limiter::Limiter;
 use super::runtime::{Allocator, Metering, Runtime};
 use super::{Extra, GuestLimits, Sandbox};
@@ -194,4 +194,36 @@ fn an_estimate_without_one_size_for_each_output_type_is_refused() {
         assert_eq!(error.status, Status::Internal);
         assert!(error.message.contains(&format!("{sizes} output sizes for 10 output types")), "{error}");
     }
+}
+
+#[test]
+fn metered_guests_beyond_the_slots_get_memory_on_demand() {
+    let sandbox = Sandbox::new().expect("a sandbox");
+    let limits = GuestLimits::default();
+    let extra = Extra { fuel: Some(1 << 40), ..Extra::default() };
+    let slots = sandbox.runtime(Metering::Fuel).expect("a runtime").allocator.slots();
+    let guests: Vec<_> = (0..slots.min(2000))
+        .map(|_| instantiate(&sandbox, limits, &extra, 0).map_err(|(error, _)| error).expect("an instance"))
+        .collect();
+    let more = instantiate(&sandbox, limits, &extra, 0).map_err(|(error, _)| error).expect("one more");
+    assert_eq!(more.runtime.allocator, Allocator::OnDemand);
+    assert!(more.store.get_fuel().is_ok(), "counted too");
+    drop(guests);
+}
+
+#[test]
+fn what_a_pools_limits_need_is_compiled_with_the_limits() {
+    use crate::pool::{PlannerPool, PoolConfig, TenantLimits};
+    let made = |lazy: &super::Lazy| lazy.lock().expect("no panic").is_some();
+    let sandbox = Sandbox::new().expect("a sandbox");
+    sandbox.prepare(1 << 20, Metering::Off, 1).expect("nothing to do");
+    assert!(!made(&sandbox.metered) && !made(&sandbox.spare));
+    sandbox.prepare(1 << 20, Metering::Off, usize::MAX).expect("more than the slots");
+    assert!(!made(&sandbox.metered) && made(&sandbox.spare));
+
+    let shared = Sandbox::shared().expect("a sandbox");
+    let pool = PlannerPool::new(PoolConfig::default()).expect("a pool");
+    assert!(!made(&shared.metered));
+    pool.set_limits("a", TenantLimits { fuel: Some(1), ..TenantLimits::default() }).expect("limits");
+    assert!(made(&shared.metered));
 }

@@ -3,6 +3,7 @@
 use crate::support::{DOCUMENT, array, boxes, document, patient, pool, spec};
 use damacy::Status;
 use damacy::pool::{Arrays, Kind, PlanJob, TenantLimits};
+use damacy_core::metadata::MetadataLimits;
 use std::time::Duration;
 
 #[test]
@@ -52,4 +53,31 @@ fn figures_are_counted_for_each_tenant() {
     assert!((1 << 20..16 << 20).contains(&alice.memory_bytes), "{alice:?}");
     assert_eq!((bob.calls, bob.refused(Kind::Invalid), bob.fuel), (1, 1, 0));
     assert!(pool.metrics("carol").is_none());
+}
+
+#[test]
+fn fuel_is_that_of_the_whole_call_also_over_several_instances() {
+    // A guest whose memory has grown so far has a new instance for the next document.
+    let padded = [DOCUMENT, &vec![b' '; 17 << 20]].concat();
+    let limits = TenantLimits {
+        fuel: Some(1 << 40),
+        memory_bytes: 1 << 30,
+        input_bytes: 1 << 30,
+        metadata: MetadataLimits { max_bytes: 1 << 30, ..MetadataLimits::default() },
+        ..patient()
+    };
+    let pool = pool(limits, 1);
+    let documents = [document(&padded); 3];
+    let (spec, samples) = (spec(64), boxes(64, &[0]));
+    let plan = |count| {
+        let job = PlanJob::new(&spec, Arrays::Documents(&documents[..count]), &samples);
+        pool.tenant("alice").plan(&job).map(|answer| answer.used.fuel.expect("counted"))
+    };
+    let (one, three) = (plan(1).expect("a plan"), plan(3).expect("a plan"));
+    assert!(one > 17 << 20 && three > one * 5 / 2, "{one} and {three}");
+    pool.set_limits("alice", TenantLimits { fuel: Some(one * 2), ..limits }).expect("limits");
+    assert_eq!(plan(1).expect("enough"), one);
+    let error = plan(3).expect_err("three documents need more than two");
+    assert_eq!((error.kind, error.limit), (Kind::Fuel, Some(one * 2)), "{error}");
+    assert!(pool.metrics("alice").expect("figures").fuel >= 4 * one + three);
 }

@@ -123,6 +123,7 @@ fn closing_ends_all_calls() {
         for call in [running, waiting] {
             let error = call.join().expect("no panic").expect_err("closed");
             assert_eq!((error.kind, error.status), (Kind::Closed, Status::Shutdown), "{error}");
+            assert!(error.message.contains("closed") && !error.message.contains("cancelled"), "{error}");
         }
     });
     assert_eq!(small(&pool, "bob").expect_err("closed").kind, Kind::Closed);
@@ -148,4 +149,69 @@ fn many_threads_of_many_tenants_all_get_their_own_answers() {
     });
     let calls: u64 = (0..7).map(|tenant| pool.metrics(&format!("tenant {tenant}")).expect("figures").calls).sum();
     assert_eq!(calls, 24 * 20);
+}
+
+#[test]
+fn a_waiting_call_gets_the_place_of_one_that_has_become_heavy() {
+    let _alone = alone();
+    let pool = pool(long_limits(), 1);
+    let long = Long::new();
+    thread::scope(|scope| {
+        // A load that the other has to pass twice, long after this tenant's call has begun to wait.
+        let some = PlanJob { samples: &long.samples[..256], ..long.job() };
+        pool.tenant("light").plan(&some).expect("a plan");
+        let heavy = scope.spawn(|| pool.tenant("heavy").plan(&long.job()).map(|answer| answer.used));
+        until(&pool, "heavy", 1, 0);
+        small(&pool, "light").expect("an array");
+        let ended = pool.metrics("heavy").expect("figures").calls;
+        let used = heavy.join().expect("no panic").expect("a plan");
+        assert_eq!(ended, 0, "it waited until the heavy call had ended, {used:?}");
+    });
+}
+
+#[test]
+fn a_call_that_is_ended_while_it_stands_still_says_by_what() {
+    let _alone = alone();
+    let pool = pool(long_limits(), 1);
+    let short = TenantLimits { max_wait: Duration::from_millis(20), ..long_limits() };
+    pool.set_limits("displaced", short).expect("limits");
+    let long = Long::new();
+    thread::scope(|scope| {
+        let displaced = scope.spawn(|| pool.tenant("displaced").plan(&long.job()).map(drop));
+        until(&pool, "displaced", 1, 0);
+        thread::sleep(Duration::from_millis(30));
+        pool.tenant("other").plan(&long.job()).expect("a plan");
+        let error = displaced.join().expect("no panic").expect_err("20 ms are over");
+        assert_eq!(
+            (error.kind, error.status, error.limit),
+            (Kind::MaxWait, Status::Again, Some(20_000_000)),
+            "{error}"
+        );
+        assert!(error.asked >= error.limit, "{error:?}");
+        for words in ["displaced", "had run for", "max_wait is 20ms"] {
+            assert!(error.message.contains(words), "{words} is not in: {error}");
+        }
+        assert!(!error.message.contains("cancelled"), "{error}");
+    });
+}
+
+#[test]
+fn waiting_calls_begin_as_soon_as_the_limits_allow_it() {
+    let _alone = alone();
+    let pool = pool(long_limits(), 4);
+    let (long, cancel) = (Long::new(), Cancel::new());
+    thread::scope(|scope| {
+        let plan =
+            || (0..1000).try_for_each(|_| pool.tenant("alice").cancelled_by(&cancel).plan(&long.job()).map(drop));
+        let calls = [scope.spawn(plan), scope.spawn(plan)];
+        until(&pool, "alice", 1, 1);
+        let calls_before = pool.metrics("alice").expect("figures").calls;
+        pool.set_limits("alice", TenantLimits { running: 2, ..long_limits() }).expect("limits");
+        let figures = pool.metrics("alice").expect("figures");
+        cancel.cancel();
+        for call in calls {
+            call.join().expect("no panic").expect_err("cancelled");
+        }
+        assert!(figures.calls > calls_before || (figures.running, figures.waiting) == (2, 0), "{figures:?}");
+    });
 }

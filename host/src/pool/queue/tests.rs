@@ -73,3 +73,32 @@ fn only_the_call_of_a_much_heavier_tenant_gives_its_place() {
     assert_eq!((state.running.len(), state.leaving.len()), (1, 0));
     assert_eq!(state.tenants["heavy"].running, 0);
 }
+
+#[test]
+fn what_becomes_heavy_while_another_waits_gives_its_place_at_a_tick() {
+    let queue = waiting(1, &[("heavy", 1), ("new", 2)]);
+    let running = admit(&queue);
+    assert_eq!(names(&running), "heavy");
+    // It is not heavier than by 2 ms yet.
+    assert!(queue.lock().take_places(Instant::now() - Duration::from_secs(1)).is_empty());
+    thread::sleep(Duration::from_millis(5));
+    queue.look();
+    assert!(running[0].gives_way());
+    let state = queue.lock();
+    assert_eq!((state.running.len(), state.leaving.len(), state.tenants["new"].running), (1, 1, 1));
+    assert_eq!((state.tenants["new"].waiting.len(), state.ring.len()), (1, 1));
+}
+
+#[test]
+fn no_place_is_taken_while_too_many_calls_stand_still() {
+    let queue = waiting(1, &[("heavy", 1), ("new", 1)]);
+    let running = admit(&queue);
+    let mut state = queue.lock();
+    state.tenants.get_mut("heavy").expect("known").load.add(Duration::from_secs(1), Instant::now());
+    state.most_standing = 1;
+    state.standing = 1;
+    assert!(state.take_places(Instant::now()).is_empty());
+    assert!(!running[0].gives_way());
+    state.standing = 0;
+    assert_eq!(names(&state.take_places(Instant::now())), "new");
+}

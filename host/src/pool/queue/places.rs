@@ -1,0 +1,145 @@
+//! Who waits and who runs: the ring of tenants, the places, and when a place changes hands. No threads and no locks.
+
+use super::super::config::TenantLimits;
+use super::super::load::Load;
+use super::super::metrics::Counted;
+use super::super::turn::Turn;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A call gives way to a tenant that has lately run for less than a [`TIMES_MORE`]th, by more than this, seconds.
+const MORE: f64 = 0.002;
+const TIMES_MORE: f64 = 2.0;
+/// Tenants from the ring's head that a running call compares its own with at a tick.
+const LOOK: usize = 64;
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) tenants: HashMap<Arc<str>, Tenant>,
+    /// Tenants with waiting calls, each once.
+    pub(super) ring: VecDeque<Arc<str>>,
+    pub(super) running: Vec<Running>,
+    /// Calls that run still, but whose places others have.
+    pub(super) leaving: Vec<Running>,
+    /// Calls that stand still, with their instances.
+    pub(super) standing: usize,
+    /// The most of the last two together.
+    pub(super) most_standing: usize,
+}
+
+pub(super) struct Running {
+    turn: Arc<Turn>,
+    since: Instant,
+}
+
+pub(super) struct Tenant {
+    pub(super) limits: TenantLimits,
+    pub(super) running: usize,
+    pub(super) waiting: VecDeque<Arc<Turn>>,
+    pub(super) in_ring: bool,
+    pub(super) load: Load,
+    pub(super) counted: Counted,
+}
+
+impl State {
+    /// Adds a waiting call, and its tenant to the end of the ring unless it stands in it.
+    pub(super) fn list(&mut self, name: &Arc<str>, add: impl FnOnce(&mut VecDeque<Arc<Turn>>)) {
+        if let Some(tenant) = self.tenants.get_mut(name) {
+            add(&mut tenant.waiting);
+            if !std::mem::replace(&mut tenant.in_ring, true) {
+                self.ring.push_back(name.clone());
+            }
+        }
+    }
+
+    /// A call runs from now on.
+    pub(super) fn start(&mut self, turn: &Arc<Turn>, now: Instant) {
+        if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
+            tenant.running += 1;
+        }
+        turn.admit();
+        self.running.push(Running { turn: turn.clone(), since: now });
+    }
+
+    /// Takes a call from those that run, and notes how long its tenant ran.
+    pub(super) fn stop_running(&mut self, turn: &Arc<Turn>) {
+        let take = |calls: &mut Vec<Running>| {
+            let at = calls.iter().position(|running| Arc::ptr_eq(&running.turn, turn))?;
+            Some(calls.swap_remove(at))
+        };
+        let Some(ran) = take(&mut self.running).or_else(|| take(&mut self.leaving)) else { return };
+        if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
+            let now = Instant::now();
+            tenant.running -= 1;
+            tenant.load.add(now.saturating_duration_since(ran.since), now);
+        }
+    }
+
+    /// Fills the free places; gives the calls to wake.
+    pub(super) fn admit_next(&mut self, most: usize) -> Vec<Arc<Turn>> {
+        let mut admitted = Vec::new();
+        // Tenants passed over since they run as many calls as they may.
+        let mut passed = 0;
+        while self.running.len() < most && passed < self.ring.len() {
+            let Some(name) = self.ring.pop_front() else { break };
+            let Some(tenant) = self.tenants.get_mut(&name) else { continue };
+            if tenant.running >= tenant.limits.running && !tenant.waiting.is_empty() {
+                self.ring.push_back(name);
+                passed += 1;
+                continue;
+            }
+            passed = 0;
+            admitted.extend(self.admit_one(name, Instant::now()));
+        }
+        admitted
+    }
+
+    /// Has calls of much heavier tenants give their places to those that wait; gives the calls to wake. What was not heavier when a
+    /// call came may be now.
+    pub(super) fn take_places(&mut self, now: Instant) -> Vec<Arc<Turn>> {
+        let mut admitted = Vec::new();
+        let may_run = |tenant: &Tenant| !tenant.waiting.is_empty() && tenant.running < tenant.limits.running;
+        while let Some(at) = self.ring.iter().take(LOOK).position(|name| self.tenants.get(name).is_some_and(may_run)) {
+            let name = self.ring[at].clone();
+            if !self.take_place(&name, now) {
+                break;
+            }
+            self.ring.remove(at);
+            admitted.extend(self.admit_one(name, now));
+        }
+        admitted
+    }
+
+    /// The next call of a tenant that was taken from the ring runs from now on; with others, its tenant goes to the end.
+    fn admit_one(&mut self, name: Arc<str>, now: Instant) -> Option<Arc<Turn>> {
+        let tenant = self.tenants.get_mut(&name)?;
+        let turn = tenant.waiting.pop_front();
+        tenant.in_ring = !tenant.waiting.is_empty();
+        if tenant.in_ring {
+            self.ring.push_back(name);
+        }
+        self.start(turn.as_ref()?, now);
+        turn
+    }
+
+    /// Has the call of a much heavier tenant give its place to a call of this one; false if there is none, or too many stand still.
+    pub(super) fn take_place(&mut self, name: &Arc<str>, now: Instant) -> bool {
+        if self.leaving.len() + self.standing >= self.most_standing {
+            return false;
+        }
+        let load = |name| self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
+        let own = load(name);
+        let others = self.running.iter().enumerate().filter(|(_, running)| running.turn.tenant != *name);
+        let loads = others.map(|(at, running)| {
+            let so_far = now.saturating_duration_since(running.since).as_secs_f64();
+            (load(&running.turn.tenant) + so_far, at)
+        });
+        let heaviest = loads.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let Some((_, at)) = heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) else { return false };
+        let leaves = self.running.swap_remove(at);
+        leaves.turn.give_way();
+        self.leaving.push(leaves);
+        true
+    }
+}
