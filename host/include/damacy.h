@@ -7,7 +7,7 @@
  * (damacy_pop, damacy_next) hold no lock; damacy_pipeline_close and damacy_pipeline_destroy wake them with
  * DAMACY_SHUTDOWN. The text of the last error belongs to the calling thread. Sample sources and log functions are called
  * from threads of the library, one call at a time each. In a child made by fork, objects of the parent are unknown
- * (DAMACY_INVAL); new ones work.
+ * (DAMACY_INVAL), and nothing is logged before it calls damacy_set_log itself; new ones work.
  *
  * Objects (damacy_pipeline, damacy_batch, damacy_plan) are numbers in the clothes of a pointer, and are never followed: one
  * that was destroyed, released once too often or invented gets DAMACY_INVAL. Other pointers are followed: they are NULL
@@ -26,7 +26,8 @@
  *
  * Later versions add members at the end. A library that is newer than its caller takes the members that are missing as
  * zero; one that is older refuses a struct (DAMACY_INVAL) whose additional members are not zero, and leaves additional
- * members of a struct that it fills zero.
+ * members of a struct that it fills zero. Of a struct that the library lends to be filled (damacy_sample_source.next),
+ * struct_size is the library's: write nothing beyond it.
  *
  * Failure. Functions return DAMACY_OK (0) or another status, and leave a text in damacy_last_error(). A function that fails
  * has changed nothing of the caller's, but for objects to be returned, which are set to NULL. */
@@ -154,7 +155,8 @@ const char *damacy_last_error(void);
 typedef struct damacy_error_info {
     size_t struct_size;   /* bytes */
     const char *message;  /* as damacy_last_error() */
-    const char *stage;    /* where: "config", "push", "open", "plan", "read", "decode", "convert", "pop"; as long valid */
+    const char *stage;    /* where: "argument", "config", "sandbox", "push", "open", "plan", "estimate", "read", "decode",
+                           * "convert", "pop", "call" (a bug of damacy); as long valid; others may come */
     damacy_status status; /* DAMACY_OK before the first failure */
     int32_t starved;      /* 1 for a DAMACY_AGAIN because the caller held every output buffer for pop_timeout_s, else 0 */
 } damacy_error_info;
@@ -294,7 +296,8 @@ typedef struct damacy_sample_source {
     size_t struct_size; /* bytes */
     /* Fills `sample` (zero but for struct_size, which the library sets) and returns 1; or returns 0 at the end; or returns
      * minus a status for a failure, the error of the batch that is being filled (damacy_set_error gives it a text). What
-     * `sample` points to stays valid until the next call for this source. */
+     * `sample` points to stays valid until the next call for this source. Only struct_size bytes may be written: an older
+     * library has fewer members than this header; set members one by one, none behind them. */
     int32_t (*next)(void *context, damacy_sample *sample);
     /* Called once when the source is no longer used; NULL is allowed. */
     void (*finish)(void *context);

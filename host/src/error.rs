@@ -18,7 +18,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `status` in stage `what` (`"push"`, `"open"`, `"plan"`, `"read"`, `"decode"`, `"convert"`, `"pop"`, `"config"`).
+    /// An error of `status` in stage `what`: `"config"`, `"sandbox"`, `"push"`, `"open"`, `"plan"`, `"estimate"`, `"pool"`, `"read"`,
+    /// `"decode"`, `"convert"`, `"pop"`, or a face's own (`"argument"`, `"call"`).
     pub fn new(status: Status, what: &'static str, message: impl Into<String>) -> Error {
         Error { status, what, message: Arc::from(message.into()), source: None, starved: false }
     }

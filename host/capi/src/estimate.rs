@@ -5,13 +5,16 @@ use crate::guard;
 use crate::job::Job;
 use crate::structs::{self, Estimate, Layout, Lookahead};
 use damacy_core::cost::{self, Certainty, CostRequest, Crops, Encoded};
-use host::Result;
 use host::cost::{Advise, Report};
+use host::{Error, Result, Status};
 
 /// Members that are 0 for their default.
 const WINDOW: u64 = 64;
 const WORKERS: u64 = 1;
 const MEMORY_BYTES: u64 = 1 << 30;
+
+/// Axes that a `damacy_layout` has room for.
+const MOST_AXES: usize = 32;
 
 fn report(job: &In<structs::Job>, advise: Advise) -> Result<Report> {
     let mut job = Job::read(job)?;
@@ -80,16 +83,21 @@ fn filled(estimate: &cost::Estimate) -> Estimate {
     }
 }
 
-fn layout(layout: &cost::Layout) -> Layout {
+fn layout(layout: &cost::Layout) -> Result<Layout> {
+    let rank = layout.levels.last().map_or(0, Vec::len);
+    if rank > MOST_AXES {
+        // The parser takes no such array.
+        let message = format!("a layout of {rank} axes; a damacy_layout has room for {MOST_AXES}");
+        return Err(Error::new(Status::Internal, "estimate", message));
+    }
     let shape = |level: Option<&Vec<u64>>| {
-        let mut shape = [0; 32];
-        // The parser takes arrays of 32 axes at most.
+        let mut shape = [0; MOST_AXES];
         shape.iter_mut().zip(level.into_iter().flatten()).for_each(|(to, &extent)| *to = extent);
         shape
     };
-    Layout {
+    Ok(Layout {
         struct_size: 0,
-        rank: layout.levels.last().map_or(0, Vec::len),
+        rank,
         chunk_shape: shape(layout.levels.last()),
         object_shape: shape(layout.levels.first()),
         chunk_bytes: layout.chunk_bytes,
@@ -97,11 +105,11 @@ fn layout(layout: &cost::Layout) -> Layout {
         chunks: layout.chunks,
         objects: layout.objects,
         decode_waste: layout.decode_waste,
-    }
+    })
 }
 
-fn missing(what: &str) -> host::Error {
-    host::Error::new(host::Status::Internal, "estimate", format!("the cost model gave no advice on the {what}"))
+fn missing(what: &str) -> Error {
+    Error::new(Status::Internal, "estimate", format!("the cost model gave no advice on the {what}"))
 }
 
 #[unsafe(no_mangle)]
@@ -119,8 +127,9 @@ extern "C" fn damacy_advise_layout(job: In<structs::Job>, array: u32, current: O
         let (current, best) = (current.check("current")?, best.check("best")?);
         let report = report(&job, Advise { layout: Some(array), ..Advise::default() })?;
         let advice = report.layout.ok_or_else(|| missing("layout"))?;
-        current.fill(layout(&advice.current));
-        best.fill(layout(&advice.best));
+        let (now, then) = (layout(&advice.current)?, layout(&advice.best)?);
+        current.fill(now);
+        best.fill(then);
         Ok(())
     })
 }

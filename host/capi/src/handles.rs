@@ -5,12 +5,12 @@
 //! A child made by fork starts with an empty table: it neither locks nor drops what its parent made.
 
 use crate::foreign::inval;
+use crate::process::PerProcess;
 use host::Result;
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A `damacy_x *`.
 #[repr(transparent)]
@@ -38,14 +38,16 @@ impl<T> Handle<T> {
 pub struct Table<T> {
     /// What an object is called in messages.
     what: &'static str,
-    processes: OnceLock<Process<T>>,
+    objects: PerProcess<Objects<T>>,
 }
 
-/// The objects of one process, and those of the child that it became.
-struct Process<T> {
-    id: u32,
-    objects: Mutex<HashMap<usize, Object<T>>>,
-    child: OnceLock<Box<Process<T>>>,
+/// By their handles' numbers.
+struct Objects<T>(Mutex<HashMap<usize, Object<T>>>);
+
+impl<T> Default for Objects<T> {
+    fn default() -> Self {
+        Objects(Mutex::default())
+    }
 }
 
 struct Object<T> {
@@ -58,25 +60,14 @@ static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
 const FIRST: usize = 0x1000;
 const STEP: usize = 0x10;
 
-impl<T> Process<T> {
-    fn new(id: u32) -> Process<T> {
-        Process { id, objects: Mutex::default(), child: OnceLock::new() }
-    }
-}
-
 impl<T> Table<T> {
     /// An empty table of objects that messages call `what`.
     pub const fn new(what: &'static str) -> Table<T> {
-        Table { what, processes: OnceLock::new() }
+        Table { what, objects: PerProcess::new() }
     }
 
     fn objects(&self) -> MutexGuard<'_, HashMap<usize, Object<T>>> {
-        let id = process::id();
-        let mut process = self.processes.get_or_init(|| Process::new(id));
-        while process.id != id {
-            process = process.child.get_or_init(|| Box::new(Process::new(id)));
-        }
-        process.objects.lock().unwrap_or_else(PoisonError::into_inner)
+        self.objects.get().0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A handle of a new object, with one owner.

@@ -1,9 +1,11 @@
 //! The host's log records -> the function that C asked for.
 //!
-//! One call at a time, under a lock: once `damacy_set_log` returns, no call of the earlier function is under way.
+//! One call at a time, under a lock: once `damacy_set_log` returns, no call of the earlier function is under way. A child made
+//! by fork has a lock of its own, since a thread that it does not have may hold its parent's.
 
 use crate::foreign::{Token, inval};
 use crate::guard;
+use crate::process::PerProcess;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::ffi::{CString, c_char};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +17,7 @@ struct Sink {
     context: Token,
 }
 
-static SINK: Mutex<Option<Sink>> = Mutex::new(None);
+static SINK: PerProcess<Mutex<Option<Sink>>> = PerProcess::new();
 
 struct Bridge;
 
@@ -36,7 +38,7 @@ impl Log for Bridge {
             Level::Info => 3,
             Level::Debug | Level::Trace => 4,
         };
-        if let Some(Sink { function, context }) = &*SINK.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(Sink { function, context }) = &*SINK.get().lock().unwrap_or_else(PoisonError::into_inner) {
             function(*context, level, message.as_ptr());
         }
     }
@@ -62,7 +64,7 @@ extern "C" fn damacy_set_log(level: i32, function: Option<Function>, context: To
         let _ = log::set_logger(&Bridge);
         let sink = function.filter(|_| filter != LevelFilter::Off).map(|function| Sink { function, context });
         log::set_max_level(if sink.is_some() { filter } else { LevelFilter::Off });
-        *SINK.lock().unwrap_or_else(PoisonError::into_inner) = sink;
+        *SINK.get().lock().unwrap_or_else(PoisonError::into_inner) = sink;
         Ok(())
     })
 }

@@ -11,9 +11,21 @@ use host::{Error, Pipeline, Result, Status};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Bytes that a source's `next` may fill.
+const ROOM_BYTES: usize = 256;
+const MORE: usize = (ROOM_BYTES - size_of::<Sample>()) / size_of::<u64>();
+
+/// What `next` fills: a sample, and behind it zeros, where a source that was compiled for a later version does no harm if it
+/// writes its additional members in spite of `struct_size`.
+#[repr(C)]
+pub struct Room {
+    sample: Sample,
+    more: [u64; MORE],
+}
+
 /// The caller's functions; shared by the iterator and, until the push has succeeded, the call that pushes it.
 struct Source {
-    next: extern "C" fn(Token, &mut Sample) -> i32,
+    next: extern "C" fn(Token, &mut Room) -> i32,
     finish: Option<extern "C" fn(Token)>,
     context: Token,
     kept_by_caller: AtomicBool,
@@ -46,14 +58,20 @@ impl Iterator for Pulled {
 
 impl Pulled {
     fn pull(&mut self) -> Result<Option<host::Sample>> {
-        let mut sample = Sample::empty();
+        let mut room = Room { sample: Sample::empty(), more: [0; MORE] };
         last::take_source_text();
-        let answer = (self.source.next)(self.source.context, &mut sample);
+        let answer = (self.source.next)(self.source.context, &mut room);
         let what = format!("sample {} of the source", self.index);
         self.index += 1;
         match answer {
             0 => Ok(None),
-            1 => self.samples.sample(&sample, &what).map(Some),
+            1 if room.more != [0; MORE] => Err(inval(format!(
+                "{what}: its next function wrote behind the {} bytes of a damacy_sample that this library (version {}) knows: \
+                 the members behind must be zero",
+                size_of::<Sample>(),
+                env!("CARGO_PKG_VERSION"),
+            ))),
+            1 => self.samples.sample(&room.sample, &what).map(Some),
             _ => Err(failed(answer, &what)),
         }
     }
@@ -89,8 +107,41 @@ impl Sample {
 pub fn push(pipeline: &Pipeline, source: &In<SampleSource>) -> Result<()> {
     let SampleSource { next, finish, context, .. } = source.read("source")?;
     let next = next.ok_or_else(|| inval("next of source is NULL: give a function"))?;
-    let source = Arc::new(Source { next, finish, context, kept_by_caller: AtomicBool::new(false) });
+    let source = Arc::new(Source { next, finish, context, kept_by_caller: AtomicBool::new(true) });
     let pulled = Pulled { source: Arc::clone(&source), samples: Samples::default(), index: 0 };
-    // On failure the iterator is dropped before this returns; `source` is the last to go.
-    pipeline.push(Box::new(pulled)).inspect_err(|_| source.kept_by_caller.store(true, Ordering::Relaxed))
+    hand_over(source, || pipeline.push(Box::new(pulled)))
+}
+
+/// The source is the library's only once the push has succeeded: not after an error, and not after a panic.
+fn hand_over(source: Arc<Source>, push: impl FnOnce() -> Result<()>) -> Result<()> {
+    // Holding it, so that a pipeline that is done with it already has not dropped it yet.
+    push().inspect(|()| source.kept_by_caller.store(false, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+    use std::sync::atomic::AtomicUsize;
+
+    extern "C" fn no_next(_: Token, _: &mut Room) -> i32 {
+        0
+    }
+
+    #[test]
+    fn finish_is_called_after_a_push_that_succeeded_only() {
+        static FINISHED: AtomicUsize = AtomicUsize::new(0);
+        extern "C" fn finish(_: Token) {
+            FINISHED.fetch_add(1, Ordering::Relaxed);
+        }
+        let source = || {
+            let (context, kept_by_caller) = (Token(ptr::null_mut()), AtomicBool::new(true));
+            Arc::new(Source { next: no_next, finish: Some(finish), context, kept_by_caller })
+        };
+        assert!(hand_over(source(), || Err(inval("no"))).is_err());
+        assert!(guard::caught(|| hand_over(source(), || panic!("in the push"))).is_err());
+        assert_eq!(FINISHED.load(Ordering::Relaxed), 0);
+        assert!(hand_over(source(), || Ok(())).is_ok());
+        assert_eq!(FINISHED.load(Ordering::Relaxed), 1);
+    }
 }

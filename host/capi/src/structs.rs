@@ -1,6 +1,7 @@
 //! The structs of the header, member by member; their documentation is there. `layout_tests` compares the two.
 
 use crate::foreign::{Bytes, In, List, Plain, Text, Token, Versioned};
+use crate::source::Room;
 use std::ffi::c_char;
 
 macro_rules! structs {
@@ -109,7 +110,7 @@ structs! {
 
     /// Where samples come from.
     SampleSource = "damacy_sample_source", 32 {
-        next: Option<extern "C" fn(context: Token, sample: &mut Sample) -> i32>,
+        next: Option<extern "C" fn(context: Token, sample: &mut Room) -> i32>,
         finish: Option<extern "C" fn(context: Token)>,
         context: Token,
     }

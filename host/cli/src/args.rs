@@ -61,8 +61,9 @@ Examples:
 
 /// Zarr arrays for training: look at them, plan and price reading them, convert files.
 ///
-/// No command reads an array's chunks. Metadata and jobs are untrusted input: they are parsed, planned and priced in a
-/// WebAssembly sandbox, within limits.
+/// No command reads an array's chunks. All input is untrusted: arrays' metadata is parsed, and crops are planned and priced, in
+/// a WebAssembly sandbox, within limits. A job's own JSON, .npy headers and groups' attributes are read in this program, up to
+/// limits of size.
 #[derive(Parser)]
 #[command(name = "damacy", version, after_long_help = EXIT_CODES, max_term_width = 110)]
 pub struct Cli {

@@ -126,7 +126,7 @@ fn memory(out: &mut dyn Write, cost: &Estimate) -> io::Result<()> {
 
 fn layout(out: &mut dyn Write, arrays: &[PlannedArray], advice: &LayoutAdvice) -> io::Result<()> {
     let name = arrays.get(advice.array as usize).map_or("", |array| &array.uri);
-    writeln!(out, "layout of {}", output::printable(name).replace('\n', "\\n"))?;
+    writeln!(out, "layout of {}", output::one_line(name))?;
     let mut table = Table::default();
     table.row(["", "chunks", "shards", "chunk", "uses a sample", "chunks a window", "decode waste"]);
     let mut row = |name: &str, layout: &Layout| {

@@ -1,7 +1,7 @@
 //! How a command fails: an error -> a message on standard error and an exit code.
 
 use crate::args::Cli;
-use crate::output::printable;
+use crate::output::one_line;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use damacy::{Error, Status};
@@ -15,6 +15,13 @@ pub enum Failure {
     Usage(Box<clap::Error>),
     /// An error with a status.
     Error(Error),
+    /// Bad arguments, with a line for each fault: `INVAL`.
+    Faults {
+        /// What has them.
+        head: String,
+        /// Each with its place.
+        faults: Vec<String>,
+    },
     /// Standard output cannot be written.
     Output(io::Error),
     /// A bug of ours, told already.
@@ -53,11 +60,20 @@ impl Failure {
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Failure::Output(error) => (Status::Io, format!("standard output cannot be written: {error}")),
             Failure::Error(error) => (error.status(), message_with_causes(&error)),
+            Failure::Faults { head, faults } => {
+                let lines: String = faults.iter().map(|fault| format!("\n  {}", one_line(fault))).collect();
+                return tell(Status::Inval, &(one_line(&head) + &lines));
+            }
             Failure::Panic => (Status::Internal, "this is a bug of damacy".to_owned()),
         };
-        let _ = writeln!(io::stderr().lock(), "damacy: {}: {}", status.name(), printable(&message));
-        ExitCode::from(10 + status as u8)
+        // Names in it are somebody else's: one with a line end could pretend to be another message.
+        tell(status, &one_line(&message))
     }
+}
+
+fn tell(status: Status, message: &str) -> ExitCode {
+    let _ = writeln!(io::stderr().lock(), "damacy: {}: {message}", status.name());
+    ExitCode::from(10 + status as u8)
 }
 
 /// The message is complete on its own, but the system's words ("Permission denied") help; said once.

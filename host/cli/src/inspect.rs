@@ -2,7 +2,7 @@
 
 use crate::args::InspectArgs;
 use crate::failure::Failure;
-use crate::output::{self, Table, bytes, count, count_or_more, printable, tuple};
+use crate::output::{self, Table, bytes, count, count_or_more, one_line, tuple};
 use damacy::inspect::{ArrayInfo, GroupInfo, Inspected, Multiscale};
 use damacy::{ByteOrder, Error};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub fn run(args: &InspectArgs) -> Result<(), Failure> {
 }
 
 fn array(out: &mut dyn Write, info: &ArrayInfo) -> io::Result<()> {
-    writeln!(out, "{}: Zarr v{} array", printable(&info.uri), info.zarr_format)?;
+    writeln!(out, "{}: Zarr v{} array", one_line(&info.uri), info.zarr_format)?;
     let mut table = Table::default();
     let mut row = |name: &str, text: String| table.row([name, &text]);
     let elements = format!("{} elements", count_or_more(info.elements));
@@ -63,7 +63,7 @@ fn times(grid: &[u64]) -> String {
 }
 
 fn group(out: &mut dyn Write, info: &GroupInfo) -> io::Result<()> {
-    writeln!(out, "{}: Zarr v{} group", printable(&info.uri), info.zarr_format)?;
+    writeln!(out, "{}: Zarr v{} group", one_line(&info.uri), info.zarr_format)?;
     for image in &info.multiscales {
         multiscale(out, image)?;
     }
@@ -79,7 +79,7 @@ fn group(out: &mut dyn Write, info: &GroupInfo) -> io::Result<()> {
         table.write(out, "  ")?;
     }
     if !info.groups.is_empty() {
-        writeln!(out, "groups inside: {}", printable(&info.groups.join(", ")).replace('\n', "\\n"))?;
+        writeln!(out, "groups inside: {}", one_line(&info.groups.join(", ")))?;
     }
     if !info.complete {
         writeln!(out, "and more, which is not listed")?;
@@ -90,7 +90,7 @@ fn group(out: &mut dyn Write, info: &GroupInfo) -> io::Result<()> {
 fn multiscale(out: &mut dyn Write, image: &Multiscale) -> io::Result<()> {
     let version = image.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     let name = image.name.as_ref().map_or(String::new(), |name| format!(", {name:?}"));
-    writeln!(out, "OME-Zarr{} image{}", printable(&version), printable(&name))?;
+    writeln!(out, "OME-Zarr{} image{}", one_line(&version), one_line(&name))?;
     let axis = |axis: &damacy::inspect::Axis| match (&axis.kind, &axis.unit) {
         (Some(kind), Some(unit)) => format!("{} ({kind}, {unit})", axis.name),
         (Some(word), None) | (None, Some(word)) => format!("{} ({word})", axis.name),

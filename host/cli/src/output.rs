@@ -24,12 +24,17 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Text that cannot move the cursor or change colours, whatever an untrusted name holds. Line ends stay.
-pub fn printable(text: &str) -> Cow<'_, str> {
+fn printable(text: &str) -> Cow<'_, str> {
     let harmless = |c: char| c == '\n' || !c.is_control() && !is_invisible(c);
     if text.chars().all(harmless) {
         return Cow::Borrowed(text);
     }
     text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
+}
+
+/// [`printable`] text, line ends written as `\n`.
+pub fn one_line(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
 }
 
 /// Characters that reorder or hide what is around them.
@@ -46,7 +51,7 @@ pub struct Table {
 impl Table {
     /// Adds a row.
     pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let cells = cells.into_iter().map(|cell| printable(&cell.into()).replace('\n', "\\n"));
+        let cells = cells.into_iter().map(|cell| one_line(&cell.into()));
         self.rows.push(cells.collect());
     }
 

@@ -6,9 +6,9 @@ use crate::args::JobArgs;
 use crate::estimate::array_facts;
 use crate::failure::Failure;
 use crate::job::{Crops, Job, Opened, described, draw};
-use crate::output::{self, Table, bytes, count, figure, printable, tuple};
-use damacy::Planned;
+use crate::output::{self, Table, bytes, count, figure, tuple};
 use damacy::json::{ArrayFields, OutputFields};
+use damacy::{Planned, verify_plan};
 use damacy_core::planner::{Request, SampleBox};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -32,6 +32,7 @@ pub fn run(args: &JobArgs) -> Result<(), Failure> {
         limits: job.limits.into(),
     };
     let plan = opened.guest.plan(&request).map_err(|error| described(&job, &opened.arrays, &error))?;
+    verify_plan(&plan, &request)?;
     let planned = Planned { arrays: opened.arrays, plan };
     if args.json {
         return output::json(&Document::of(&job, &samples, &planned));
@@ -83,7 +84,7 @@ fn text(out: &mut dyn Write, job: &Job, samples: usize, planned: &Planned) -> io
     table.write(out, "  ")?;
     match plan.chunks.len().checked_sub(MOST_CHUNKS) {
         Some(more @ 1..) => {
-            writeln!(out, "{}", printable(&format!("  and {} more (--json lists all)", count(more as u64))))
+            writeln!(out, "  and {} more (--json lists all)", count(more as u64))
         }
         _ => Ok(()),
     }

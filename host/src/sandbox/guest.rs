@@ -82,7 +82,7 @@ impl Guest {
         let array = self.call("parsing metadata", |core, store| {
             core.damacy_core_metadata().call_parse(store, format.into(), bytes, limits)
         })?;
-        Ok(array.into())
+        array.try_into()
     }
 
     /// Plans a window. The error names the sample by its index in the request.

@@ -23,6 +23,7 @@ macro_rules! same_cases {
 }
 
 pub(super) mod cost;
+mod facts;
 
 same_cases!(Dtype, types::Dtype, [F32 Bf16 U8 U16 U32 U64 I8 I16 I32 I64]);
 same_cases!(SourceType, types::Source, [U8 U16 U32 U64 I8 I16 I32 I64 F16 F32]);
@@ -49,27 +50,6 @@ impl From<types::Error> for Error {
 pub(super) fn metadata_limits(limits: &MetadataLimits) -> array::Limits {
     let MetadataLimits { max_bytes, max_depth, max_values, max_rank, max_codecs } = *limits;
     array::Limits { max_bytes, max_depth, max_values, max_rank, max_codecs }
-}
-
-impl From<array::ArrayResult> for ArrayMetadata {
-    fn from(array: array::ArrayResult) -> Self {
-        let separator = array.key_encoding.separator;
-        ArrayMetadata {
-            format: array.format.into(),
-            shape: array.shape,
-            data_type: array.data_type,
-            source: array.source.map(Into::into),
-            byte_order: array.byte_order.into(),
-            fortran_order: array.layout == array::Layout::F,
-            levels: array.levels,
-            key_encoding: match array.key_encoding.style {
-                array::KeyStyle::Default => KeyEncoding::Default { separator },
-                array::KeyStyle::V2 => KeyEncoding::V2 { separator },
-            },
-            fill_value: array.fill_value,
-            codecs: array.codecs,
-        }
-    }
 }
 
 /// The nested lists of an array, as slices of slices.

@@ -143,6 +143,21 @@ static void configurations(void) {
     EXPECT(damacy_pipeline_create(&config, &pipeline), DAMACY_BUDGET, "max_memory_bytes = 1");
 }
 
+/* A source for a later version that does not look at struct_size. */
+static int32_t longer_sample(void *context, damacy_sample *sample) {
+    struct {
+        damacy_sample known;
+        uint64_t more[8];
+    } longer;
+    memset(&longer, 0, sizeof longer);
+    longer.known = sample_of(store, corner, 3, NULL);
+    longer.known.struct_size = sizeof longer;
+    longer.more[7] = *(uint64_t *)context;
+    CHECK(sample->struct_size == sizeof *sample);
+    memcpy((void *)sample, &longer, sizeof longer);
+    return 1;
+}
+
 static int32_t no_sample(void *context, damacy_sample *sample) {
     (void)context;
     (void)sample;
@@ -180,6 +195,19 @@ static void samples(void) {
     source.next = no_sample;
     OK(damacy_push_source(pipeline, &source));
     REFUSED(damacy_pop(pipeline, 60.0, &batch), "uri of sample 0 of the source is NULL");
+    OK(damacy_pipeline_destroy(pipeline));
+    uint64_t more = 0;
+    source.next = longer_sample;
+    source.context = &more;
+    pipeline = pipeline_of(&spec, DAMACY_NATIVE);
+    OK(damacy_push_source(pipeline, &source));
+    OK(damacy_pop(pipeline, 60.0, &batch));
+    OK(damacy_batch_release(batch));
+    OK(damacy_pipeline_destroy(pipeline));
+    more = 1;
+    pipeline = pipeline_of(&spec, DAMACY_NATIVE);
+    OK(damacy_push_source(pipeline, &source));
+    REFUSED(damacy_pop(pipeline, 60.0, &batch), "must be zero");
     OK(damacy_pipeline_destroy(pipeline));
 
     /* What the array decides surfaces at the pop of the batch. */

@@ -297,6 +297,63 @@ static void forks(void) {
     OK(damacy_pipeline_destroy(pipeline));
 }
 
+static int logging, stop_logging, logged;
+
+/* Stays in the call until it is told to leave. */
+static void log_slowly(void *context, damacy_log_level level, const char *message) {
+    (void)context, (void)level, (void)message;
+    __atomic_store_n(&logging, 1, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&stop_logging, __ATOMIC_SEQ_CST))
+        sleep_ms(1);
+}
+
+static void log_counted(void *context, damacy_log_level level, const char *message) {
+    (void)context, (void)level, (void)message;
+    __atomic_add_fetch(&logged, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Destroys a pipeline whose source is busy, which is logged. */
+static void *destroy_busy(void *argument) {
+    (void)argument;
+    damacy_batch_spec spec = spec_of(1, shape, 3, DAMACY_F32);
+    damacy_pipeline *pipeline = pipeline_of(&spec, DAMACY_NATIVE);
+    struct counted counted = {0};
+    counted.count = 1;
+    counted.delay_ms = 500;
+    damacy_sample_source source = source_of(&counted);
+    OK(damacy_push_source(pipeline, &source));
+    for (int waited = 0; waited < 20000 && __atomic_load_n(&counted.in_next, __ATOMIC_SEQ_CST) == 0; waited++)
+        sleep_ms(1);
+    OK(damacy_pipeline_destroy(pipeline));
+    CHECK(finished(&counted) == 1);
+    return NULL;
+}
+
+/* A child is not held up by a log call of its parent, logs nothing of its own accord, and logs what it asks for. */
+static void forks_while_logging(void) {
+    OK(damacy_set_log(DAMACY_LOG_DEBUG, log_slowly, NULL));
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, destroy_busy, NULL) == 0);
+    for (int waited = 0; waited < 20000 && !__atomic_load_n(&logging, __ATOMIC_SEQ_CST); waited++)
+        sleep_ms(1);
+    CHECK(__atomic_load_n(&logging, __ATOMIC_SEQ_CST));
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        destroy_busy(NULL);
+        OK(damacy_set_log(DAMACY_LOG_DEBUG, log_counted, NULL));
+        destroy_busy(NULL);
+        CHECK(__atomic_load_n(&logged, __ATOMIC_SEQ_CST) >= 1);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    __atomic_store_n(&stop_logging, 1, __ATOMIC_SEQ_CST);
+    CHECK(pthread_join(thread, NULL) == 0);
+    OK(damacy_set_log(DAMACY_LOG_OFF, NULL, NULL));
+}
+
 /* DLPack 1.0, as dlpack.h lays it out. */
 struct DLManagedTensorVersioned {
     struct {
@@ -358,8 +415,10 @@ int main(int argc, char **argv) {
     sources_fail();
     starvation();
     exports();
-    if (argc <= 3)
+    if (argc <= 3) {
         forks();
+        forks_while_logging();
+    }
     puts("life: ok");
     return 0;
 }

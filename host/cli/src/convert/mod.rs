@@ -31,7 +31,7 @@ struct Input {
 /// Runs the command.
 pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
     let to_npy = is_npy(&args.output);
-    place::check(&args.output, args.force)?;
+    let place = place::check(&args.output, args.force)?;
     let about_input = |error: Error| {
         let message = format!("{}: {error}", args.input.display());
         error.with_message(message)
@@ -54,7 +54,7 @@ pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
         EngineArg::Native => Engine::Native,
         EngineArg::Sandbox => Engine::Sandbox,
     };
-    let mut output = place::Output::new(&args.output, args.force)?;
+    let mut output = place::Output::new(place)?;
     if to_npy {
         output.write(&npy::header(args.dtype, &input.header.shape, input.header.fortran_order))?;
     }

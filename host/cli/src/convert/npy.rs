@@ -1,4 +1,5 @@
-//! NumPy's .npy headers, versions 1 to 3: bytes -> element type, shape and order, or a refusal; and back (version 1).
+//! NumPy's .npy headers, versions 1 to 3: bytes -> element type, shape and order, or a refusal; and back (version 1, or 2
+//! where that is too short).
 //!
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
@@ -202,7 +203,7 @@ fn no_conversion(what: &str) -> Error {
     Error::new(Status::Dtype, "convert", message)
 }
 
-/// A header of version 1 for elements in this machine's byte order; bfloat16 is called uint16.
+/// A header for elements in this machine's byte order; bfloat16 is called uint16.
 pub fn header(dtype: Dtype, shape: &[u64], fortran_order: bool) -> Vec<u8> {
     let order = match ByteOrder::NATIVE {
         _ if dtype.width() == 1 => '|',
@@ -218,20 +219,25 @@ pub fn header(dtype: Dtype, shape: &[u64], fortran_order: bool) -> Vec<u8> {
     let shape = crate::output::tuple(shape);
     let mut text =
         format!("{{'descr': '{order}{kind}{}', 'fortran_order': {fortran}, 'shape': {shape}, }}", dtype.width());
-    let before = MAGIC.len() + 4;
-    let padded = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
-    text.push_str(&" ".repeat(padded - before - text.len() - 1));
-    text.push('\n');
+    // The text's length with padding, and so the version, behind a start of so many bytes.
+    let padded = |before: usize| (before + text.len() + 1).next_multiple_of(ALIGNMENT) - before;
     let mut bytes = MAGIC.to_vec();
-    bytes.extend([1, 0]);
     // A shape that was read from a header of 64 KiB may need more than version 1 can hold.
-    match u16::try_from(text.len()) {
-        Ok(len) => bytes.extend(len.to_le_bytes()),
-        Err(_) => {
-            bytes[MAGIC.len()] = 2;
-            bytes.extend((text.len() as u32).to_le_bytes());
+    let len = match u16::try_from(padded(MAGIC.len() + 4)) {
+        Ok(len) => {
+            bytes.extend([1, 0]);
+            bytes.extend(len.to_le_bytes());
+            usize::from(len)
         }
-    }
+        Err(_) => {
+            let len = padded(MAGIC.len() + 6);
+            bytes.extend([2, 0]);
+            bytes.extend((len as u32).to_le_bytes());
+            len
+        }
+    };
+    text.push_str(&" ".repeat(len - text.len() - 1));
+    text.push('\n');
     bytes.extend(text.as_bytes());
     bytes
 }
@@ -254,6 +260,23 @@ mod tests {
                     Header { source, byte_order: ByteOrder::NATIVE, fortran_order, shape: shape.to_vec() }
                 );
             }
+        }
+    }
+
+    #[test]
+    fn long_headers_are_of_version_2_and_aligned_too() {
+        // Around the longest text that version 1 holds, and beyond.
+        for axes in (21_820..21_860).chain([40_000]) {
+            let bytes = header(Dtype::U8, &vec![1; axes], false);
+            let (version, start) = if bytes[6] == 1 { (1, 10) } else { (2, 12) };
+            let len = match version {
+                1 => usize::from(u16::from_le_bytes([bytes[8], bytes[9]])),
+                _ => u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize,
+            };
+            assert_eq!(version == 1, start + len <= 1 << 16, "{axes}");
+            assert_eq!((bytes[6], bytes.len(), bytes.len() % 64), (version, start + len, 0), "{axes}");
+            assert!(bytes.starts_with(b"\x93NUMPY") && bytes.ends_with(b"\n"));
+            assert_eq!(parse(str::from_utf8(&bytes[start..]).expect("text")).expect("a header").shape.len(), axes);
         }
     }
 

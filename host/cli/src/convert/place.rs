@@ -1,5 +1,8 @@
 //! An output file that appears as a whole: written beside its place under another name, then put there in one step, over an
 //! existing file only if that was asked for.
+//!
+//! A file that is replaced keeps its mode (its owner becomes who runs this); of a symbolic link, the file that it leads to is
+//! replaced, and the link stays.
 
 use crate::failure::Failure;
 use damacy::{Error, Status};
@@ -9,22 +12,40 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
-/// A file that is being written.
-pub struct Output {
-    file: NamedTempFile,
-    place: PathBuf,
+/// Where a file may be written.
+pub struct Place {
+    /// Not through a link.
+    path: PathBuf,
+    /// The mode of the file to replace; `None` if there is none.
+    replaced: Option<Permissions>,
     force: bool,
 }
 
+/// A file that is being written.
+pub struct Output {
+    file: NamedTempFile,
+    place: Place,
+}
+
 /// Refuses a place that cannot be written to, before any work.
-pub fn check(place: &Path, force: bool) -> Result<(), Failure> {
+pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
     match fs::metadata(place) {
         Ok(metadata) if !metadata.is_file() => {
             Err(Failure::inval(format!("{} is there and no regular file; it will not be replaced", place.display())))
         }
         Ok(_) if !force => Err(exists(place)),
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(metadata) => {
+            let path = fs::canonicalize(place).map_err(|error| failed(place, error))?;
+            // Not the bits that run it as somebody else.
+            Ok(Place { path, replaced: Some(Permissions::from_mode(metadata.permissions().mode() & 0o777)), force })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if place.is_symlink() {
+                let shown = place.display();
+                return Err(Failure::inval(format!("{shown} exists: a link to nothing, which will not be replaced")));
+            }
+            Ok(Place { path: place.to_owned(), replaced: None, force })
+        }
         Err(error) => Err(failed(place, error)),
     }
 }
@@ -40,29 +61,35 @@ fn failed(place: &Path, error: io::Error) -> Failure {
 
 impl Output {
     /// Starts a file; it vanishes again unless it is finished.
-    pub fn new(place: &Path, force: bool) -> Result<Output, Failure> {
-        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    pub fn new(place: Place) -> Result<Output, Failure> {
+        let path = &place.path;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // As other new files, instead of for the owner alone; the umask still counts.
         let permissions = Permissions::from_mode(0o666);
         let file = Builder::new().prefix(".damacy-").suffix(".part").permissions(permissions).tempfile_in(folder);
-        let file = file.map_err(|error| failed(place, error))?;
-        Ok(Output { file, place: place.to_owned(), force })
+        let file = file.map_err(|error| failed(path, error))?;
+        Ok(Output { file, place })
     }
 
     /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_all(bytes).map_err(|error| failed(&self.place, error))
+        self.file.write_all(bytes).map_err(|error| failed(&self.place.path, error))
     }
 
-    /// Puts the file in its place.
+    /// Puts the file in its place, once its bytes are on the disk: a crash leaves the old file or the new one, not half of it.
     pub fn finish(self) -> Result<(), Failure> {
-        let Output { file, place, force } = self;
+        let Output { file, place: Place { path, replaced, force } } = self;
+        let written = match &replaced {
+            Some(permissions) => file.as_file().set_permissions(permissions.clone()),
+            None => Ok(()),
+        };
+        written.and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&path, error))?;
         if force {
-            return file.persist(&place).map(drop).map_err(|error| failed(&place, error.error));
+            return file.persist(&path).map(drop).map_err(|error| failed(&path, error.error));
         }
-        file.persist_noclobber(&place).map(drop).map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(&place),
-            _ => failed(&place, error.error),
+        file.persist_noclobber(&path).map(drop).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&path),
+            _ => failed(&path, error.error),
         })
     }
 }

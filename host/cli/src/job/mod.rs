@@ -20,8 +20,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of a job in JSON.
-const MAX_JOB_BYTES: u64 = 64 << 20;
+/// Bytes of a job in JSON: some 200,000 boxes of three axes. The tree that it is read into takes some dozen times as much.
+const MAX_JOB_BYTES: u64 = 8 << 20;
 
 /// What to plan or price.
 pub struct Job {

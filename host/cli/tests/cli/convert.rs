@@ -156,6 +156,30 @@ fn new_files_have_the_usual_permissions() {
 }
 
 #[test]
+fn a_replaced_file_keeps_its_mode_and_its_links() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    fs::write(place("in"), [1, 2]).expect("written");
+    fs::create_dir(place("other")).expect("a folder");
+    fs::write(place("other/target"), "old").expect("written");
+    fs::set_permissions(place("other/target"), fs::Permissions::from_mode(0o606)).expect("a mode");
+    symlink("other/target", place("link")).expect("a link");
+    symlink("nothing", place("broken")).expect("a link");
+    let line = |out: &str| {
+        let folder = text(folder.path());
+        shell(&format!("umask 077; cd {folder}; $DAMACY convert in {out} --source u8 --dtype u8 --force"))
+    };
+    assert_eq!(line("link").code, 0);
+    assert!(place("link").is_symlink());
+    assert_eq!(fs::read(place("other/target")).expect("replaced"), [1, 2]);
+    let mode = fs::metadata(place("other/target")).expect("the output").permissions().mode();
+    assert_eq!(mode & 0o777, 0o606);
+    line("broken").refused(12, &["a link to nothing"]);
+    assert_eq!(names(folder.path()), ["broken", "in", "link", "other"]);
+    assert_eq!(names(&place("other")), ["target"]);
+}
+
+#[test]
 fn a_failure_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = |name: &str| folder.path().join(name);

@@ -1,6 +1,6 @@
 //! Jobs that someone made to do harm, or in a hurry: a typed refusal each, at once, and never a panic.
 
-use super::support::{Run, with_input, zarray};
+use super::support::{Run, damacy, text, with_input, zarray};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -191,6 +191,37 @@ fn drawn_crops_that_fit_nowhere_are_refused() {
 
 #[test]
 fn a_job_beyond_the_size_limit_is_refused() {
-    let run = run("plan", &b" ".repeat((64 << 20) + 1));
-    run.refused(20, &["67108864"]);
+    let run = run("plan", &b" ".repeat((8 << 20) + 1));
+    run.refused(20, &["8388608"]);
+}
+
+#[test]
+fn repeated_keys_take_no_longer_than_others() {
+    // Behind keys that they are not, so that comparing each with all before it would take 4e10 steps.
+    let repeated = format!("{{{}{}\"seed\":1}}", "\"color\":1,".repeat(200_000), "\"window\":1,".repeat(200_000));
+    let start = Instant::now();
+    // 200,000 unknown, 199,999 given twice, and spec and arrays missing.
+    run("plan", repeated.as_bytes()).refused(12, &["400001 faults", "/color: unknown"]);
+    assert!(start.elapsed() < Duration::from_secs(3), "it took {:?}", start.elapsed());
+    let box_keys = format!("{{{}\"box\":[[0,4],[0,4]]}}", "\"array\":0,".repeat(200_000));
+    let boxes = job().to_string().replace("[[0,4],[0,4]]", &box_keys);
+    let start = Instant::now();
+    run("plan", boxes.as_bytes()).refused(12, &["199999 faults", "/crops/boxes/0/array: given twice"]);
+    assert!(start.elapsed() < Duration::from_secs(3), "it took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_name_cannot_pretend_to_be_another_message() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = folder.path().join("none\ndamacy: OK: all is well\r\ndamacy: OK");
+    let single = damacy(["inspect", text(&name)]);
+    single.refused(13, &["none\\ndamacy: OK: all is well"]);
+    assert_eq!(single.err.lines().count(), 1, "{}", single.err);
+    let mut changed = job();
+    changed["arrays"] = json!([text(&name)]);
+    let in_a_job = run("estimate", changed.to_string().as_bytes());
+    assert_eq!((in_a_job.code, in_a_job.err.lines().count()), (13, 1), "{}", in_a_job.err);
+    changed["x\ndamacy: OK: all is well"] = json!(1);
+    let fault = run("estimate", changed.to_string().as_bytes());
+    assert_eq!((fault.code, fault.err.lines().count()), (12, 2), "{}", fault.err);
 }

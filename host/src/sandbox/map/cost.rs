@@ -90,20 +90,32 @@ impl TryFrom<wit::Report> for Report {
             host,
             device,
         };
-        Ok(Report { estimate, layout: report.layout.map(Into::into), lookahead: report.look_ahead.map(Into::into) })
+        let layout = report.layout.map(TryInto::try_into).transpose()?;
+        Ok(Report { estimate, layout, lookahead: report.look_ahead.map(Into::into) })
     }
 }
 
-impl From<wit::Layout> for Layout {
-    fn from(layout: wit::Layout) -> Self {
+impl TryFrom<wit::Layout> for Layout {
+    type Error = Error;
+
+    /// Refuses levels that are none or of several ranks: shapes of chunk and object are lent with one rank.
+    fn try_from(layout: wit::Layout) -> Result<Self, Error> {
         let wit::Layout { levels, chunk_bytes, uses_per_sample, chunks, objects, decode_waste } = layout;
-        Layout { levels, chunk_bytes, uses_per_sample, chunks, objects, decode_waste }
+        if levels.is_empty() || levels.iter().any(|level| level.len() != levels[0].len()) {
+            let message =
+                "the sandbox's guest answered a layout without a chunk shape, or with shapes of several ranks";
+            return Err(Error::new(Status::Internal, message));
+        }
+        Ok(Layout { levels, chunk_bytes, uses_per_sample, chunks, objects, decode_waste })
     }
 }
 
-impl From<wit::LayoutAdvice> for LayoutAdvice {
-    fn from(advice: wit::LayoutAdvice) -> Self {
-        LayoutAdvice { array: advice.array, current: advice.current.into(), best: advice.best.into() }
+impl TryFrom<wit::LayoutAdvice> for LayoutAdvice {
+    type Error = Error;
+
+    fn try_from(advice: wit::LayoutAdvice) -> Result<Self, Error> {
+        let wit::LayoutAdvice { array, current, best } = advice;
+        Ok(LayoutAdvice { array, current: current.try_into()?, best: best.try_into()? })
     }
 }
 
@@ -112,5 +124,26 @@ impl From<wit::LookAheadAdvice> for LookAheadAdvice {
         let wit::LookAheadAdvice { enough, most, steps } = advice;
         let steps = steps.into_iter().map(|wit::Step { samples, decode_waste }| Step { samples, decode_waste });
         LookAheadAdvice { enough, most, steps: steps.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layout_has_chunks_of_one_rank() {
+        let layout = |levels: &[&[u64]]| wit::Layout {
+            levels: levels.iter().map(|level| level.to_vec()).collect(),
+            chunk_bytes: 8,
+            uses_per_sample: 1.0,
+            chunks: 1.0,
+            objects: 1.0,
+            decode_waste: 1.0,
+        };
+        assert!(Layout::try_from(layout(&[&[4, 4], &[2, 2]])).is_ok());
+        for wrong in [layout(&[]), layout(&[&[4], &[2, 2]])] {
+            assert_eq!(Layout::try_from(wrong).expect_err("no layout").status, Status::Internal);
+        }
     }
 }
