@@ -109,12 +109,16 @@ fn prepare(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let meta = fs::symlink_metadata(folder)?;
-    // SAFETY: the call has no preconditions.
-    let user = unsafe { libc::geteuid() };
-    if meta.is_dir() && meta.uid() == user && meta.mode() & 0o022 == 0 {
+    if meta.is_dir() && meta.uid() == user() && meta.mode() & 0o022 == 0 {
         return Ok(());
     }
     Err(io::Error::other("it is not a folder of this user's, or others may write there"))
+}
+
+#[cfg(unix)]
+fn user() -> u32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::geteuid() }
 }
 
 /// A new file that is the user's alone.
@@ -131,9 +135,7 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     // Not blocking: a pipe of that name would never open.
     let mut opened = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file)?;
     let meta = opened.metadata()?;
-    // SAFETY: the call has no preconditions.
-    let user = unsafe { libc::geteuid() };
-    if !meta.is_file() || meta.uid() != user || meta.mode() & 0o022 != 0 {
+    if !meta.is_file() || meta.uid() != user() || meta.mode() & 0o022 != 0 {
         return Err(io::Error::other("it is not a file of this user's, or others may write to it"));
     }
     let mut bytes = Vec::new();
