@@ -147,11 +147,12 @@ fn stream(
     let Header { source, byte_order, .. } = input.header;
     let block = BLOCK_BYTES / source.width().max(dtype.width());
     let mut left = input.elements;
-    let (mut src, mut dst) = (Vec::new(), Vec::new());
+    let most = left.min(block as u64);
+    let (mut src, mut dst) = (zeros(most, source.width())?, zeros(most, dtype.width())?);
     while left > 0 {
         let elements = block.min(usize::try_from(left).unwrap_or(block));
-        src.resize(elements * source.width(), 0);
-        dst.resize(elements * dtype.width(), 0);
+        src.truncate(elements * source.width());
+        dst.truncate(elements * dtype.width());
         fill(&mut input.reader, &mut src).map_err(&about_input)?;
         convert(engine, source, byte_order, dtype, &src, &mut dst)?;
         output.write(&dst)?;
