@@ -1,7 +1,6 @@
 //! One conversion on several threads: a box and its destination -> parts of about equal work, each to be converted alone.
 //!
-//! The threads are a rayon pool of the call's own, which costs some 50 microseconds; they have ended when the call
-//! returns, so a process may fork at any time. Small boxes stay on the calling thread.
+//! The threads are a rayon pool of the call's own; they have ended when the call returns, so a process may fork at any time. Small boxes stay on the calling thread.
 
 use super::{Engine, convert_box};
 use crate::error::Result;
