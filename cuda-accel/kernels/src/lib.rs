@@ -1,0 +1,1 @@
+//! GPU kernels of damacy (not built yet).

@@ -1,0 +1,1 @@
+//! Benchmarks as data (not built yet).

@@ -1,0 +1,1 @@
+//! A small PTX machine for tests (not built yet).

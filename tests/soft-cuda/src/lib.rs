@@ -1,0 +1,1 @@
+//! A soft CUDA driver for tests (not built yet).
