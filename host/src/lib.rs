@@ -22,7 +22,7 @@ pub use damacy_core::{ByteOrder, Dtype, SourceType, Status};
 pub use error::{Error, Result};
 pub use inspect::inspect;
 pub use pipeline::{
-    Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
-    SampleIter, Stats, Tag,
+    Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Executor, Pipeline, PipelineConfig,
+    PlanLimits, QueueLimits, Sample, SampleIter, Stats, Tag,
 };
 pub use plan::{Planned, PlannedArray, plan, verify_plan};

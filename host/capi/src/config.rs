@@ -50,7 +50,7 @@ pub fn pipeline_config(config: &In<structs::PipelineConfig>) -> Result<PipelineC
         limits.max_memory_bytes = config.max_memory_bytes;
     }
     Ok(PipelineConfig {
-        executor: CpuExecutor { engine: types::engine(config.engine)?, limits },
+        executor: CpuExecutor { engine: types::engine(config.engine)?, limits }.into(),
         planner: plan_limits(&config.planner)?,
         queues: QueueLimits { lookahead_samples: given(config.lookahead_samples) },
         drop_last: types::drop_last(config.partial)?,

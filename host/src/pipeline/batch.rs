@@ -1,7 +1,7 @@
 //! Finished batches: memory that goes back to its pipeline's pool when the batch and all handles are dropped.
 
 use super::Tag;
-use super::buffer::Memory;
+use super::output::Output;
 use super::state::Shared;
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct BatchData {
 
 /// The consumer's hold on a buffer.
 struct Lease {
-    memory: Arc<Memory>,
+    memory: Arc<Output>,
     len: usize,
     shared: Arc<Shared>,
 }
@@ -63,7 +63,7 @@ impl Drop for Lease {
 
 impl Batch {
     /// Hands a complete batch to the consumer; no worker writes `memory` any more.
-    pub(super) fn new(info: BatchInfo, memory: Arc<Memory>, shared: Arc<Shared>) -> Batch {
+    pub(super) fn new(info: BatchInfo, memory: Arc<Output>, shared: Arc<Shared>) -> Batch {
         let len = info.nbytes as usize;
         Batch { info, data: BatchData { lease: Arc::new(Lease { memory, len, shared }) } }
     }
@@ -88,7 +88,7 @@ impl Lease {
     fn bytes(&self) -> &[u8] {
         // SAFETY: the batch is complete, so its window's workers write it no more, and the pool hands the memory to
         // another window only after this lease is dropped. Whoever writes through `BatchData::as_ptr` answers for it.
-        unsafe { self.memory.bytes(self.len) }
+        unsafe { self.memory.host().expect("TODO").bytes(self.len) }
     }
 }
 

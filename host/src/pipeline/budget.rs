@@ -15,7 +15,14 @@ pub(super) struct Fit {
 }
 
 /// As many workers, then as many buffers, as the budget carries; `None` if not even one worker and two buffers.
+///
+/// On a GPU the buffers have a budget of their own, and the pinned memory of all workers is taken from the host's first.
 pub(super) fn fit(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> Option<Fit> {
+    if let Some(gpu) = &sizes.gpu {
+        let spare = sizes.memory_bytes.checked_sub(plan_bytes)?.checked_sub(gpu.staging_bytes())?;
+        let workers = (spare / decode_bytes.max(1)).min(sizes.workers as u64) as usize;
+        return (workers > 0).then_some(Fit { workers, buffers: gpu.buffers });
+    }
     let bounds = memory::Sizes {
         batch_bytes: sizes.batch_bytes as u64,
         workers: sizes.workers as u64,
@@ -53,6 +60,7 @@ mod tests {
             workers,
             max_buffers: usize::MAX,
             memory_bytes,
+            gpu: None,
         }
     }
 

@@ -2,7 +2,8 @@
 //! was given and what is accepted. Nothing here allocates or starts anything.
 
 use super::budget::{LEAST_DECODE_BYTES, fit};
-use crate::convert::Engine;
+use super::cuda::{self, GpuSizes};
+use super::executor::Executor;
 use crate::error::{Error, Result};
 use crate::pipeline::Sample;
 use crate::sandbox::GuestLimits;
@@ -16,32 +17,6 @@ const DEFAULT_LOOKAHEAD: u64 = 256;
 
 /// What a sample's URI and tag are taken to need.
 const URI_BYTES: usize = 128;
-
-/// Limits of the CPU executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuLimits {
-    /// Output buffers, decoding and planning together, bytes. Default 1 GiB.
-    pub max_memory_bytes: u64,
-    /// Worker threads, 1 to 1024. Default: the cores this process may use.
-    pub workers: Option<usize>,
-    /// Output buffers at the most, at least 2. Default: as the budget carries.
-    pub output_buffers: Option<usize>,
-}
-
-impl Default for CpuLimits {
-    fn default() -> Self {
-        CpuLimits { max_memory_bytes: 1 << 30, workers: None, output_buffers: None }
-    }
-}
-
-/// Decodes and converts on the CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuExecutor {
-    /// Native or sandboxed conversion.
-    pub engine: Engine,
-    /// Its limits.
-    pub limits: CpuLimits,
-}
 
 /// Limits of each planning call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +52,7 @@ impl From<PlanLimits> for damacy_core::planner::PlanLimits {
 pub struct QueueLimits {
     /// Samples in a look-ahead window, at least 1; rounded down to whole batches, but at least one batch.
     /// Default: as far as half of the output buffers carries, at most 256. No more than a plan's `max_chunks`, nor than
-    /// an eighth of `max_memory_bytes` carries, since samples are pulled that far ahead.
+    /// an eighth of the executor's limit on host memory carries, since samples are pulled that far ahead.
     pub lookahead_samples: Option<usize>,
 }
 
@@ -86,8 +61,8 @@ pub struct QueueLimits {
 pub struct PipelineConfig {
     /// What every batch looks like.
     pub output: BatchSpec,
-    /// Who decodes and converts.
-    pub executor: CpuExecutor,
+    /// Who decodes and converts, and where batches lie.
+    pub executor: Executor,
     /// Limits of planning.
     pub planner: PlanLimits,
     /// Limits of the queues.
@@ -104,7 +79,7 @@ impl PipelineConfig {
     pub fn new(output: BatchSpec) -> PipelineConfig {
         PipelineConfig {
             output,
-            executor: CpuExecutor::default(),
+            executor: Executor::default(),
             planner: PlanLimits::default(),
             queues: QueueLimits::default(),
             drop_last: true,
@@ -128,14 +103,29 @@ pub(super) struct Sizes {
     pub workers: usize,
     /// Most output buffers that the user allows.
     pub max_buffers: usize,
-    /// The whole budget.
+    /// The whole budget of host memory.
     pub memory_bytes: u64,
+    /// What lies on a GPU, where the executor is there.
+    pub gpu: Option<GpuSizes>,
+}
+
+impl Sizes {
+    /// What to raise where host memory is short.
+    pub fn host_limit(&self) -> &'static str {
+        if self.gpu.is_some() { "max_host_memory_bytes" } else { "max_memory_bytes" }
+    }
+
+    /// What to raise where output buffers are short.
+    pub fn buffer_limit(&self) -> &'static str {
+        if self.gpu.is_some() { "max_gpu_memory_bytes" } else { "max_memory_bytes" }
+    }
 }
 
 /// Checks a configuration.
 ///
 /// # Errors
-/// `Inval` for a value out of its range, `Budget` if two output buffers and the least decoding do not fit.
+/// `Inval` for a value out of its range, `Budget` if two output buffers, the least decoding and, on a GPU, the least
+/// room for decoded chunks do not fit.
 pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
     crate::convert::check_level()?;
     let spec = &config.output;
@@ -156,15 +146,15 @@ pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
     let sample_bytes = sample_bytes.ok_or_else(too_large)?;
     let batch_bytes =
         sample_bytes.checked_mul(spec.samples).filter(|&b| b <= isize::MAX as u64).ok_or_else(too_large)?;
-    let limits = &config.executor.limits;
-    let workers = match limits.workers {
+    let (workers, output_buffers) = config.executor.counts();
+    let workers = match workers {
         None => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_WORKERS),
         Some(n @ 1..=MAX_WORKERS) => n,
         Some(n) => {
             return Err(inval(format!("workers = {n}: give 1 to {MAX_WORKERS}, or none for the cores available")));
         }
     };
-    let max_buffers = match limits.output_buffers {
+    let max_buffers = match output_buffers {
         Some(n @ 0..=1) => {
             return Err(inval(format!(
                 "output_buffers = {n}: give 2 or more, or none for as many as the budget carries"
@@ -187,33 +177,41 @@ pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
     if config.planner.memory_bytes == 0 {
         return Err(inval("planner memory_bytes = 0: planning needs some memory; the default is 64 MiB".into()));
     }
-    let sizes = Sizes {
+    let mut sizes = Sizes {
         samples: spec.samples as usize,
         sample_bytes: sample_bytes as usize,
         batch_bytes: batch_bytes as usize,
         lookahead_batches: (lookahead.min(most_lookahead(config)) / spec.samples).max(1) as usize,
         workers,
         max_buffers,
-        memory_bytes: limits.max_memory_bytes,
+        memory_bytes: config.executor.host_bytes(),
+        gpu: None,
     };
+    if let Executor::Cuda(executor) = &config.executor {
+        cuda::split(&mut sizes, &executor.limits, spec)?;
+    }
     match fit(&sizes, LEAST_DECODE_BYTES, 0) {
         Some(_) => Ok(sizes),
-        None => Err(Error::new(
-            Status::Budget,
-            "config",
-            format!(
-                "{}, and decoding at least {LEAST_DECODE_BYTES} bytes: {}; raise max_memory_bytes or make the batch smaller",
-                describe_batch(spec, batch_bytes),
-                shortfall(&sizes, LEAST_DECODE_BYTES, 0),
-            ),
-        )),
+        None => Err(Error::new(Status::Budget, "config", too_small(&sizes, spec))),
     }
+}
+
+fn too_small(sizes: &Sizes, spec: &BatchSpec) -> String {
+    let short = shortfall(sizes, LEAST_DECODE_BYTES, 0);
+    let limit = sizes.host_limit();
+    if sizes.gpu.is_some() {
+        return format!("one worker stages and decodes in at least this much host memory: {short}; raise {limit}");
+    }
+    let batch = describe_batch(spec, sizes.batch_bytes as u64);
+    format!(
+        "{batch}, and decoding at least {LEAST_DECODE_BYTES} bytes: {short}; raise {limit} or make the batch smaller"
+    )
 }
 
 /// Samples that are worth pulling: each needs a chunk at least, and three windows of them are in memory.
 fn most_lookahead(config: &PipelineConfig) -> u64 {
     let sample_bytes = size_of::<Sample>() + size_of::<(u64, u64)>() * config.output.shape.len() + URI_BYTES;
-    config.planner.max_chunks.min(config.executor.limits.max_memory_bytes / 8 / (3 * sample_bytes as u64))
+    config.planner.max_chunks.min(config.executor.host_bytes() / 8 / (3 * sample_bytes as u64))
 }
 
 /// `a batch takes 8 samples x 64 x 128 x 128 elements x 4 bytes = 33554432 bytes`.
@@ -226,13 +224,19 @@ pub(super) fn describe_batch(spec: &BatchSpec, batch_bytes: u64) -> String {
     )
 }
 
-/// `2 x 33554432 + 1048576 = 68157440 > max_memory_bytes = 1000000`, with the plan where there is one.
+/// `2 x 33554432 (output buffers) + 1048576 (decoding) = 68157440 bytes > max_memory_bytes = 1000000`, with the plan
+/// where there is one; on a GPU the pinned memory of a worker stands in the buffers' place.
 pub(super) fn shortfall(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> String {
-    let need = (sizes.batch_bytes as u128) * 2 + u128::from(decode_bytes) + u128::from(plan_bytes);
+    let (first, fixed) = match &sizes.gpu {
+        None => (format!("2 x {} (output buffers)", sizes.batch_bytes), sizes.batch_bytes as u128 * 2),
+        Some(gpu) => (format!("{} (staging)", gpu.staging_bytes()), gpu.staging_bytes().into()),
+    };
+    let need = fixed + u128::from(decode_bytes) + u128::from(plan_bytes);
     let plan = if plan_bytes > 0 { format!(" + {plan_bytes} (plan)") } else { String::new() };
     format!(
-        "2 x {} (output buffers) + {decode_bytes} (decoding){plan} = {need} bytes > max_memory_bytes = {}",
-        sizes.batch_bytes, sizes.memory_bytes
+        "{first} + {decode_bytes} (decoding){plan} = {need} bytes > {} = {}",
+        sizes.host_limit(),
+        sizes.memory_bytes
     )
 }
 

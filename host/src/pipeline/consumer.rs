@@ -99,7 +99,7 @@ pub(super) fn take(
         let starved_until = shared.config.pop_timeout.and_then(|t| starved_since?.checked_add(t));
         if starved_until.is_some_and(|until| until <= now) {
             state.starved_reported = Some(now);
-            break Err(pool_starved(&state, shared.config.pop_timeout).starved());
+            break Err(pool_starved(shared, &state).starved());
         }
         if deadline.is_some_and(|until| until <= now) {
             break Err(timed_out(&state, timeout));
@@ -190,15 +190,16 @@ fn timed_out(state: &State, timeout: Option<Duration>) -> Error {
     Error::new(Status::Again, "pop", format!("batch {} was not complete within {seconds} s ({held})", state.next_pop))
 }
 
-fn pool_starved(state: &State, pop_timeout: Option<Duration>) -> Error {
-    let seconds = pop_timeout.unwrap_or_default().as_secs_f64();
+fn pool_starved(shared: &Shared, state: &State) -> Error {
+    let seconds = shared.config.pop_timeout.unwrap_or_default().as_secs_f64();
     Error::new(
         Status::Again,
         "pop",
         format!(
             "no output buffer was free for {seconds} s: {}; release batches and the views made of them (or copy what is \
-             to be kept), or raise max_memory_bytes or output_buffers",
-            held(state)
+             to be kept), or raise {} or output_buffers",
+            held(state),
+            shared.sizes.buffer_limit()
         ),
     )
 }

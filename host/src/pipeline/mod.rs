@@ -11,8 +11,12 @@ mod buffer;
 mod check;
 mod config;
 mod consumer;
+mod cuda;
+mod executor;
 mod feeder;
 mod former;
+mod output;
+mod place;
 mod planner;
 mod scatter;
 mod state;
@@ -23,8 +27,9 @@ mod worker;
 
 pub use batch::{Batch, BatchData, BatchInfo};
 pub(crate) use check::{Expected, uses_per_sample};
-pub use config::{CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits};
+pub use config::{PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;
+pub use executor::{CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Executor};
 pub use stats::Stats;
 
 use crate::error::Result;
@@ -68,7 +73,7 @@ impl Pipeline {
         let sizes = config::validate(&config)?;
         let limits = GuestLimits::from(config.planner);
         let guest = Sandbox::shared()?.guest(limits)?;
-        let shared = Arc::new(Shared::new(config, sizes));
+        let shared = Arc::new(Shared::new(config, sizes, None));
         let threads = threads::start(&shared, guest)?;
         Ok(Pipeline { shared, threads: Mutex::new(Some(threads)) })
     }
@@ -149,6 +154,8 @@ impl Pipeline {
         stats.buffers_held = pool.held as u64;
         stats.memory_bytes = pool.used_bytes(&self.shared.sizes);
         stats.peak_memory_bytes = pool.peak_bytes.max(stats.memory_bytes);
+        stats.gpu_memory_bytes = pool.used_gpu_bytes(&self.shared.sizes);
+        stats.peak_gpu_memory_bytes = pool.peak_gpu_bytes.max(stats.gpu_memory_bytes);
         stats
     }
 
@@ -160,6 +167,7 @@ impl Pipeline {
         *self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner) = Stats::default();
         let mut state = self.shared.lock();
         state.pool.peak_bytes = state.pool.used_bytes(&self.shared.sizes);
+        state.pool.peak_gpu_bytes = state.pool.used_gpu_bytes(&self.shared.sizes);
     }
 
     /// Stops everything and wakes every blocked call with `Shutdown`; batches already popped stay valid. Idempotent.

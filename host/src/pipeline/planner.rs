@@ -6,11 +6,12 @@
 use super::arrays::Arrays;
 use super::batch::BatchInfo;
 use super::budget::{Fit, decode_need, fit, refit};
-use super::buffer::Memory;
 use super::check::{Expected, uses_per_sample};
 use super::config::{describe_batch, shortfall};
+use super::cuda::{GpuWindow, Layout, Segment};
 use super::feeder::{drop_quietly, panic_text};
 use super::former::{self, Taken};
+use super::output::Output;
 use super::state::{Shared, Slot};
 use super::stats::Stats;
 use super::window::{Target, Window, plan_bytes};
@@ -142,16 +143,20 @@ impl Planner<'_> {
 
     fn too_large(&self, facts: &str, uri: &str, decode_bytes: u64, plan_bytes: u64) -> Error {
         let sizes = &self.shared.sizes;
-        Error::new(
-            Status::Budget,
-            "plan",
+        let batch = describe_batch(&self.shared.config.output, sizes.batch_bytes as u64);
+        let short = shortfall(sizes, decode_bytes, plan_bytes);
+        let message = if sizes.gpu.is_some() {
             format!(
-                "{uri}: a chunk of this array ({facts}) does not fit beside two output buffers: {}, and {}; raise \
-                 max_memory_bytes or make the batch smaller",
-                describe_batch(&self.shared.config.output, sizes.batch_bytes as u64),
-                shortfall(sizes, decode_bytes, plan_bytes),
-            ),
-        )
+                "{uri}: a chunk of this array ({facts}) does not fit beside the staging memory: {short}; raise \
+                 max_host_memory_bytes"
+            )
+        } else {
+            format!(
+                "{uri}: a chunk of this array ({facts}) does not fit beside two output buffers: {batch}, and {short}; \
+                 raise max_memory_bytes or make the batch smaller"
+            )
+        };
+        Error::new(Status::Budget, "plan", message)
     }
 
     /// Records an error at the batch of a sample, which leaves with all those after it.
@@ -238,14 +243,16 @@ impl Planner<'_> {
     fn start(&self, taken: &mut Taken, opened: &Opened, plan: Plan, uses: &[usize]) -> Result<Attempt> {
         let shared = self.shared;
         let batches = taken.samples.len().div_ceil(shared.sizes.samples);
-        let mut memory = match self.reserve(opened, batches, plan_bytes(&plan))? {
-            Reserved::Buffers(memory) => memory,
+        let layout = shared.gpu.as_ref().map(|_| Layout::new(&plan, &opened.arrays, shared.sizes.samples, batches));
+        let host_bytes = plan_bytes(&plan) + layout.as_ref().map_or(0, Layout::host_bytes);
+        let (mut memory, segment) = match self.reserve(opened, batches, host_bytes, layout.as_ref())? {
+            Reserved::Buffers(memory, segment) => (memory, segment),
             Reserved::Fewer(fewer) => return Ok(Attempt::Fewer(fewer)),
             Reserved::Closed => return Ok(Attempt::Closed),
         };
         let reused = memory.len();
         while memory.len() < batches {
-            match Memory::new(shared.sizes.batch_bytes) {
+            match Output::new(shared) {
                 Ok(new) => memory.push(Arc::new(new)),
                 Err(error) => {
                     let mut state = shared.lock();
@@ -253,9 +260,9 @@ impl Planner<'_> {
                         state.pool.existing -= batches - memory.len();
                         state.pool.free.append(&mut memory);
                     }
-                    let surplus = shared.release_plan(&mut state, plan_bytes(&plan));
+                    let surplus = shared.release_plan(&mut state, host_bytes);
                     drop(state);
-                    drop(surplus);
+                    drop((surplus, segment));
                     return Err(error);
                 }
             }
@@ -263,7 +270,9 @@ impl Planner<'_> {
         let by_batch = uses.chunks(shared.sizes.samples).map(|samples| samples.iter().sum());
         let targets = memory.iter().zip(by_batch).map(|(m, uses)| Target::new(Arc::clone(m), uses)).collect();
         let fresh = memory[reused..].to_vec();
-        let window = Window::new(plan, opened.arrays.clone(), taken.first_batch, shared.sizes.samples, targets, fresh);
+        let gpu = layout.zip(segment).map(|(layout, segment)| GpuWindow::new(layout, segment));
+        let arrays = opened.arrays.clone();
+        let window = Window::new(plan, arrays, taken.first_batch, shared.sizes.samples, targets, fresh, gpu);
         let mut samples = std::mem::take(&mut taken.samples).into_iter();
         let slots: Vec<Slot> = memory
             .into_iter()
@@ -291,10 +300,23 @@ impl Planner<'_> {
     }
 
     /// Waits until the budget has room for the window; the buffers that exist already come along, the missing ones
-    /// are counted as existing.
-    fn reserve(&self, opened: &Opened, batches: usize, plan_bytes: u64) -> Result<Reserved> {
+    /// are counted as existing. On a GPU a place in the arena comes along too.
+    fn reserve(
+        &self,
+        opened: &Opened,
+        batches: usize,
+        plan_bytes: u64,
+        layout: Option<&Layout>,
+    ) -> Result<Reserved> {
         let shared = self.shared;
         let mut state = shared.lock();
+        if let Some((layout, gpu)) = layout.zip(shared.gpu.as_ref()) {
+            state.pool.arena_batches = gpu.batches_in_half(layout);
+            if batches > state.pool.arena_batches {
+                return Ok(Reserved::Fewer(state.pool.arena_batches));
+            }
+            gpu.check(layout, &shared.config.output)?;
+        }
         loop {
             if state.closed {
                 return Ok(Reserved::Closed);
@@ -318,13 +340,15 @@ impl Planner<'_> {
                         state = shared.lock();
                         continue;
                     }
-                    if state.pool.available() >= batches {
+                    if state.pool.available() >= batches
+                        && let Some(segment) = self.segment(layout)?
+                    {
                         let pool = &mut state.pool;
                         let reused = pool.free.split_off(pool.free.len() - batches.min(pool.free.len()));
                         pool.existing += batches - reused.len();
                         pool.plan_bytes += plan_bytes;
                         pool.note_peak(&shared.sizes);
-                        return Ok(Reserved::Buffers(reused));
+                        return Ok(Reserved::Buffers(reused, segment));
                     }
                     if batches > 1 && state.windows.is_empty() && state.pool.available() > 0 {
                         return Ok(Reserved::Fewer(state.pool.available().min(batches - 1)));
@@ -336,8 +360,18 @@ impl Planner<'_> {
     }
 }
 
+impl Planner<'_> {
+    /// A place for the window's chunks on the GPU, `Some(None)` where there is none, `None` while the arena is full.
+    fn segment(&self, layout: Option<&Layout>) -> Result<Option<Option<Segment>>> {
+        match layout.zip(self.shared.gpu.as_ref()) {
+            None => Ok(Some(None)),
+            Some((layout, gpu)) => Ok(gpu.reserve(layout)?.map(Some)),
+        }
+    }
+}
+
 enum Reserved {
-    Buffers(Vec<Arc<Memory>>),
+    Buffers(Vec<Arc<Output>>, Option<Segment>),
     Fewer(usize),
     Closed,
 }

@@ -9,7 +9,6 @@ use crate::{ByteOrder, Dtype, SourceType, Status};
 use damacy_core::convert::Crop;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ops::Range;
 
 /// What a chunk contributes.
 pub(super) enum Content<'a> {
@@ -37,12 +36,12 @@ impl Scatter {
         Scatter { output, sample_bytes, dst_strides, src_strides: Vec::new(), engine, converters: HashMap::new() }
     }
 
-    /// Writes the given uses of a chunk, all of them of one array.
+    /// Writes all uses of a chunk.
     ///
     /// # Errors
     /// `Internal` if a box does not fit, or for a trap in the guest.
-    pub fn uses(&mut self, window: &Window, array: usize, uses: Range<usize>, content: &Content<'_>) -> Result<()> {
-        let metadata = window.arrays[array].metadata();
+    pub fn uses(&mut self, window: &Window, chunk: usize, content: &Content<'_>) -> Result<()> {
+        let metadata = window.arrays[window.plan.chunks[chunk].array as usize].metadata();
         let source = metadata.source.ok_or_else(|| internal("an array without a conversion was planned"))?;
         let converter = match self.converters.entry(source) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -50,13 +49,14 @@ impl Scatter {
         };
         c_strides(metadata.chunk_shape(), source.width(), &mut self.src_strides);
         let rank = window.plan.rank as usize;
-        for use_index in uses {
+        for use_index in window.uses(chunk) {
             let axes = use_index * rank..(use_index + 1) * rank;
             let extent = &window.plan.use_extents[axes.clone()];
             let dst_offset = offset(&window.plan.use_targets[axes.clone()], &self.dst_strides);
             let sample = window.plan.uses[use_index] as usize;
             let place = (sample % window.samples) * self.sample_bytes;
-            let memory = &window.batches[sample / window.samples].memory;
+            let memory = window.batches[sample / window.samples].memory.host();
+            let memory = memory.ok_or_else(|| internal("a batch that is not in host memory"))?;
             // SAFETY: the plan was checked: each element of a sample belongs to exactly one use, and this chunk, so
             // this use, was claimed by this worker alone; conversion asks for rows of the use's box only, and a row is
             // contiguous along the last axis, so rows of different uses never overlap. The batch is not complete before

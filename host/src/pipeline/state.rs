@@ -6,9 +6,10 @@
 use super::SampleIter;
 use super::batch::BatchInfo;
 use super::budget::{Fit, LEAST_DECODE_BYTES, fit, refit, window_batches};
-use super::buffer::Memory;
 use super::config::{PipelineConfig, Sizes};
+use super::cuda::Gpu;
 use super::feeder::drop_quietly;
+use super::output::Output;
 use super::stats::Stats;
 use super::window::Window;
 use crate::Status;
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     pub config: PipelineConfig,
     /// As computed from it.
     pub sizes: Sizes,
+    /// Where batches are assembled, if not on the CPU.
+    pub gpu: Option<Arc<Gpu>>,
     /// The process that made the pipeline.
     pid: u32,
     state: Mutex<State>,
@@ -81,7 +84,7 @@ pub(super) struct Slot {
     /// What it will be.
     pub info: BatchInfo,
     /// Its memory.
-    pub memory: Arc<Memory>,
+    pub memory: Arc<Output>,
     /// Every use is written.
     pub complete: bool,
 }
@@ -89,7 +92,7 @@ pub(super) struct Slot {
 /// Output buffers, and what else counts against the budget.
 pub(super) struct Pool {
     /// Not in use; the last one returned is the next one taken.
-    pub free: Vec<Arc<Memory>>,
+    pub free: Vec<Arc<Output>>,
     /// All that exist.
     pub existing: usize,
     /// With the consumer.
@@ -100,8 +103,12 @@ pub(super) struct Pool {
     pub decode_bytes: u64,
     /// Plans of unfinished windows.
     pub plan_bytes: u64,
+    /// Most batches whose decoded chunks fill half of a GPU's arena, as the last window had it.
+    pub arena_batches: usize,
     /// Highest use of the budget.
     pub peak_bytes: u64,
+    /// Highest use of the GPU's.
+    pub peak_gpu_bytes: u64,
 }
 
 impl Pool {
@@ -110,14 +117,24 @@ impl Pool {
         self.fit.buffers.saturating_sub(self.existing - self.free.len())
     }
 
-    /// Bytes of the budget in use.
+    /// Bytes of the host's budget in use.
     pub fn used_bytes(&self, sizes: &Sizes) -> u64 {
-        self.existing as u64 * sizes.batch_bytes as u64 + self.fit.workers as u64 * self.decode_bytes + self.plan_bytes
+        let fixed = match &sizes.gpu {
+            None => self.existing as u64 * sizes.batch_bytes as u64,
+            Some(gpu) => gpu.staging_bytes(),
+        };
+        fixed + self.fit.workers as u64 * self.decode_bytes + self.plan_bytes
+    }
+
+    /// Bytes of the GPU's budget in use.
+    pub fn used_gpu_bytes(&self, sizes: &Sizes) -> u64 {
+        sizes.gpu.map_or(0, |gpu| gpu.arena_bytes + self.existing as u64 * gpu.buffer_bytes)
     }
 
     /// Notes the peak.
     pub fn note_peak(&mut self, sizes: &Sizes) {
         self.peak_bytes = self.peak_bytes.max(self.used_bytes(sizes));
+        self.peak_gpu_bytes = self.peak_gpu_bytes.max(self.used_gpu_bytes(sizes));
     }
 }
 
@@ -160,7 +177,7 @@ impl State {
 
 impl Shared {
     /// The state of a pipeline that has not begun.
-    pub fn new(config: PipelineConfig, sizes: Sizes) -> Shared {
+    pub fn new(config: PipelineConfig, sizes: Sizes, gpu: Option<Arc<Gpu>>) -> Shared {
         let start = fit(&sizes, LEAST_DECODE_BYTES, 0).unwrap_or(Fit { workers: 1, buffers: 2 });
         let state = State {
             closed: false,
@@ -181,7 +198,9 @@ impl Shared {
                 fit: start,
                 decode_bytes: 0,
                 plan_bytes: 0,
+                arena_batches: usize::MAX,
                 peak_bytes: 0,
+                peak_gpu_bytes: 0,
             },
             starved_since: None,
             starved_reported: None,
@@ -189,6 +208,7 @@ impl Shared {
         Shared {
             config,
             sizes,
+            gpu,
             pid: std::process::id(),
             state: Mutex::new(state),
             feed: Condvar::new(),
@@ -280,7 +300,7 @@ impl Shared {
 
     /// Adopts another split of the budget; free buffers beyond it are returned, to be freed outside the lock.
     #[must_use]
-    pub fn adopt(&self, state: &mut State, fit: Fit, decode_bytes: u64) -> Vec<Arc<Memory>> {
+    pub fn adopt(&self, state: &mut State, fit: Fit, decode_bytes: u64) -> Vec<Arc<Output>> {
         let pool = &mut state.pool;
         pool.fit = fit;
         pool.decode_bytes = decode_bytes;
@@ -296,7 +316,7 @@ impl Shared {
     /// Gives a plan's bytes back to the budget, which may now carry more buffers or workers; free buffers beyond it are
     /// returned, to be freed outside the lock.
     #[must_use]
-    pub fn release_plan(&self, state: &mut State, plan_bytes: u64) -> Vec<Arc<Memory>> {
+    pub fn release_plan(&self, state: &mut State, plan_bytes: u64) -> Vec<Arc<Output>> {
         if state.closed {
             return Vec::new();
         }
@@ -315,11 +335,11 @@ impl Shared {
 
     /// Most batches in a window now.
     pub fn window_batches(&self, state: &State) -> usize {
-        window_batches(&self.sizes, state.pool.fit.buffers)
+        window_batches(&self.sizes, state.pool.fit.buffers).min(state.pool.arena_batches)
     }
 
     /// A consumer has let go of a buffer.
-    pub fn give_back(&self, memory: Arc<Memory>) {
+    pub fn give_back(&self, memory: Arc<Output>) {
         if !self.is_own_process() {
             return;
         }

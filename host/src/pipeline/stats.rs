@@ -30,14 +30,18 @@ pub struct Stats {
     pub needed_bytes: u64,
     /// Bytes of batches popped.
     pub output_bytes: u64,
+    /// Bytes copied to a GPU: decoded chunks and the tables of batches.
+    pub upload_bytes: u64,
     /// Time planning, opening arrays included.
     pub plan_time: Duration,
     /// Time reading.
     pub read_time: Duration,
     /// Time decoding.
     pub decode_time: Duration,
-    /// Time converting and scattering.
+    /// Time converting and scattering; for a GPU, staging chunks and starting copies and kernels.
     pub convert_time: Duration,
+    /// Of it, time waiting for copies to a GPU: long where these, and not decoding, are the limit.
+    pub upload_wait_time: Duration,
     /// Time the consumer waited in `pop`.
     pub wait_time: Duration,
     /// Output buffers that exist now.
@@ -48,6 +52,10 @@ pub struct Stats {
     pub memory_bytes: u64,
     /// Highest use of the budget.
     pub peak_memory_bytes: u64,
+    /// Bytes of the GPU's budget in use now; 0 on the CPU.
+    pub gpu_memory_bytes: u64,
+    /// Highest use of the GPU's budget.
+    pub peak_gpu_memory_bytes: u64,
 }
 
 impl Stats {
@@ -75,10 +83,12 @@ impl Stats {
         self.decoded_bytes += more.decoded_bytes;
         self.needed_bytes += more.needed_bytes;
         self.output_bytes += more.output_bytes;
+        self.upload_bytes += more.upload_bytes;
         self.plan_time += more.plan_time;
         self.read_time += more.read_time;
         self.decode_time += more.decode_time;
         self.convert_time += more.convert_time;
+        self.upload_wait_time += more.upload_wait_time;
         self.wait_time += more.wait_time;
     }
 }

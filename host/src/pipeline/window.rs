@@ -2,7 +2,8 @@
 //!
 //! Workers claim chunks in plan order through one cursor; a batch is complete when the last of its uses is written.
 
-use super::buffer::Memory;
+use super::cuda::GpuWindow;
+use super::output::Output;
 use crate::zarr::Array;
 use damacy_core::cost::memory;
 use damacy_core::planner::Plan;
@@ -27,7 +28,9 @@ pub(super) struct Window {
     pub batches: Vec<Target>,
     /// Bytes that the plan takes from the budget.
     pub plan_bytes: u64,
-    fresh: Vec<Arc<Memory>>,
+    /// Its chunks on the GPU, where batches are assembled there.
+    pub gpu: Option<GpuWindow>,
+    fresh: Vec<Arc<Output>>,
     fresh_cursor: AtomicUsize,
     cursor: AtomicUsize,
     unfinished: AtomicUsize,
@@ -36,13 +39,13 @@ pub(super) struct Window {
 /// A batch being assembled.
 pub(super) struct Target {
     /// Where to.
-    pub memory: Arc<Memory>,
+    pub memory: Arc<Output>,
     uses_left: AtomicUsize,
 }
 
 impl Target {
     /// A batch that is complete after `uses` uses.
-    pub fn new(memory: Arc<Memory>, uses: usize) -> Target {
+    pub fn new(memory: Arc<Output>, uses: usize) -> Target {
         Target { memory, uses_left: AtomicUsize::new(uses) }
     }
 
@@ -60,7 +63,8 @@ impl Window {
         first_batch: u64,
         samples: usize,
         batches: Vec<Target>,
-        fresh: Vec<Arc<Memory>>,
+        fresh: Vec<Arc<Output>>,
+        gpu: Option<GpuWindow>,
     ) -> Window {
         let plan_bytes = plan_bytes(&plan);
         let unfinished = AtomicUsize::new(plan.chunks.len());
@@ -71,6 +75,7 @@ impl Window {
             samples,
             batches,
             plan_bytes,
+            gpu,
             fresh,
             fresh_cursor: AtomicUsize::new(0),
             cursor: AtomicUsize::new(0),
@@ -79,7 +84,7 @@ impl Window {
     }
 
     /// New memory that no thread has populated yet.
-    pub fn claim_fresh(&self) -> Option<&Memory> {
+    pub fn claim_fresh(&self) -> Option<&Output> {
         self.fresh.get(self.fresh_cursor.fetch_add(1, Ordering::Relaxed)).map(|memory| &**memory)
     }
 

@@ -1,11 +1,13 @@
-//! The workers: chunks in plan order -> fetched, decoded, converted, scattered; batches marked complete.
+//! The workers: chunks in plan order -> fetched, decoded, placed (converted and scattered, or taken to a GPU); batches marked
+//! complete.
 //!
 //! One loop for each thread of the pipeline's pool, with its own decoding memory. A failure or panic of one chunk is the
 //! error of the first batch that uses it; the worker goes on with the next chunk.
 
 use super::budget::encoded_limit;
 use super::feeder::panic_text;
-use super::scatter::{Content, Scatter};
+use super::place::Place;
+use super::scatter::Content;
 use super::state::Shared;
 use super::stats::Stats;
 use super::window::Window;
@@ -20,10 +22,12 @@ use std::time::Instant;
 /// Runs until the pipeline is closed. `index` counts the workers from 0: those past the concurrency that the budget
 /// allows give their memory back and rest.
 pub(super) fn run(shared: &Shared, index: usize) {
-    let mut worker = Worker::new(shared);
+    let mut worker = Worker::new(shared, index);
     while let Some(window) = next_window(shared, index, &mut worker) {
         while let Some(memory) = window.claim_fresh() {
-            memory.populate();
+            if let Some(memory) = memory.host() {
+                memory.populate();
+            }
         }
         while index < shared.concurrency() {
             let Some(chunks) = window.claim(shared.concurrency()) else { break };
@@ -34,6 +38,8 @@ pub(super) fn run(shared: &Shared, index: usize) {
                 worker.chunk_or_error(&window, chunk);
             }
             if window.chunks_done(chunks.len()) {
+                // Every batch of the window that will come out has been started.
+                window.gpu.as_ref().inspect(|gpu| gpu.release());
                 let mut state = shared.lock();
                 let surplus = shared.release_plan(&mut state, window.plan_bytes);
                 drop(state);
@@ -69,16 +75,14 @@ fn next_window<'a>(shared: &'a Shared, index: usize, worker: &mut Worker<'a>) ->
 
 struct Worker<'a> {
     shared: &'a Shared,
-    scatter: Scatter,
+    place: Place,
     scratch: Scratch,
     encoded: Vec<u8>,
 }
 
 impl<'a> Worker<'a> {
-    fn new(shared: &'a Shared) -> Worker<'a> {
-        let spec = &shared.config.output;
-        let scatter = Scatter::new(shared.config.executor.engine, &spec.shape, spec.dtype, shared.sizes.sample_bytes);
-        Worker { shared, scatter, scratch: Scratch::default(), encoded: Vec::new() }
+    fn new(shared: &'a Shared, index: usize) -> Worker<'a> {
+        Worker { shared, place: Place::new(shared, index), scratch: Scratch::default(), encoded: Vec::new() }
     }
 
     /// Runs one chunk; whatever goes wrong becomes the error of its first batch.
@@ -132,14 +136,14 @@ impl<'a> Worker<'a> {
                 figures.decoded_bytes = elements.len() as u64;
                 figures.chunks_decoded = 1;
                 figures.decodes_avoided = uses.len() as u64 - 1;
-                let placed = self.scatter.uses(window, array_index, uses, &Content::Decoded(elements));
+                let placed = self.place.uses(window, chunk, &Content::Decoded(elements), figures);
                 figures.convert_time = decoded.elapsed();
                 placed?;
                 self.encoded = encoded.bytes;
             }
             None => {
                 figures.chunks_missing = 1;
-                let placed = self.scatter.uses(window, array_index, uses, &Content::Missing);
+                let placed = self.place.uses(window, chunk, &Content::Missing, figures);
                 figures.convert_time = read.elapsed();
                 placed?;
             }
@@ -148,12 +152,19 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Counts the uses of a chunk as written.
-    fn uses_done(&self, window: &Window, chunk: usize) {
+    /// Counts the uses of a chunk as placed, and finishes the batches whose last ones they were.
+    fn uses_done(&mut self, window: &Window, chunk: usize) {
         for use_index in window.uses(chunk) {
             let batch = window.batch_of(use_index);
             if window.batches[batch].use_done() {
-                self.complete(window.first_batch + batch as u64);
+                let id = window.first_batch + batch as u64;
+                let mut figures = Stats::default();
+                let finished = self.place.finish(window, batch, &mut figures);
+                self.shared.count(&figures);
+                match finished {
+                    Ok(()) => self.complete(id),
+                    Err(error) => self.shared.fail(id, error),
+                }
             }
         }
     }
@@ -182,6 +193,7 @@ fn needed_bytes(window: &Window, chunk: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::pipeline::buffer::Memory;
+    use crate::pipeline::output::Output;
     use crate::pipeline::config::{PipelineConfig, validate};
     use crate::pipeline::window::Target;
     use crate::zarr::{Array, NativeParser};
@@ -199,8 +211,8 @@ mod tests {
         let array = Arc::new(Array::open(folder.path().to_str().unwrap(), &mut NativeParser).unwrap());
         let config = PipelineConfig::new(BatchSpec { samples: 1, shape: vec![2], dtype: Dtype::U16 });
         let sizes = validate(&config).unwrap();
-        let shared = Shared::new(config, sizes);
-        let memory: Vec<_> = (0..2).map(|_| Arc::new(Memory::new(4).unwrap())).collect();
+        let shared = Shared::new(config, sizes, None);
+        let memory: Vec<_> = (0..2).map(|_| Arc::new(Output::Host(Memory::new(4).unwrap()))).collect();
         // The second chunk's use lacks its target, which no checked plan does.
         let chunk = |first_use| PlannedChunk { array: 0, first_use, use_count: 1, missing: false };
         let plan = Plan {
@@ -214,14 +226,14 @@ mod tests {
             ..Plan::default()
         };
         let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
-        let window = Window::new(plan, vec![array], 40, 1, targets, Vec::new());
-        let mut worker = Worker::new(&shared);
+        let window = Window::new(plan, vec![array], 40, 1, targets, Vec::new(), None);
+        let mut worker = Worker::new(&shared, 0);
         worker.chunk_or_error(&window, 0);
         let failure = shared.lock().failure.clone().expect("batch 41 fails");
         assert_eq!((failure.0, failure.1.status()), (41, Status::Internal));
         assert!(failure.1.message().contains(folder.path().to_str().unwrap()), "{}", failure.1);
         worker.chunk_or_error(&window, 1);
         // SAFETY: the worker is done.
-        assert_eq!(unsafe { memory[0].bytes(4) }, [7u16.to_ne_bytes(), 7u16.to_ne_bytes()].concat());
+        assert_eq!(unsafe { memory[0].host().unwrap().bytes(4) }, [7u16.to_ne_bytes(), 7u16.to_ne_bytes()].concat());
     }
 }

@@ -1,6 +1,6 @@
 //! Memory stays within the budget, whatever the chunks are.
 
-use crate::store::{PATIENCE, Store, as_u16, config, good, row, values};
+use crate::store::{PATIENCE, Store, as_u16, config, cpu, good, row, values};
 use damacy::{Pipeline, Sample, Status};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +12,11 @@ const MIB: u64 = 1 << 20;
 fn two_buffers_and_a_mebibyte_are_enough() {
     let store = Store::new(&[2000], &[90]);
     let mut config = config(4, &[100]);
-    config.executor.limits.max_memory_bytes = 2 * 800 + MIB - 1;
+    cpu(&mut config).limits.max_memory_bytes = 2 * 800 + MIB - 1;
     assert_eq!(Pipeline::new(config.clone()).err().map(|e| e.status()), Some(Status::Budget));
     // Room for a small chunk, its encoded bytes and a small plan too.
-    config.executor.limits.max_memory_bytes = 2 * 800 + MIB + (80 << 10);
+    let limit = 2 * 800 + MIB + (80 << 10);
+    cpu(&mut config).limits.max_memory_bytes = limit;
     let pipeline = Pipeline::new(config.clone()).unwrap();
     pipeline.push(good((0..80).map(|i| row(&store, 7 * i, 100)).collect())).unwrap();
     for batch in 0..20 {
@@ -23,7 +24,7 @@ fn two_buffers_and_a_mebibyte_are_enough() {
         assert_eq!(popped[100..200], values(&[(28 * batch + 7, 28 * batch + 107)]));
     }
     let stats = pipeline.stats();
-    assert!(stats.peak_memory_bytes <= config.executor.limits.max_memory_bytes && stats.buffers >= 2, "{stats:?}");
+    assert!(stats.peak_memory_bytes <= limit && stats.buffers >= 2, "{stats:?}");
 }
 
 #[test]
@@ -31,7 +32,7 @@ fn a_chunk_that_does_not_fit_is_refused_at_its_batch() {
     let small = Store::new(&[100], &[9]);
     let large = Store::new(&[2_000_000], &[2_000_000]);
     let mut config = config(2, &[5]);
-    config.executor.limits.max_memory_bytes = 3 * MIB;
+    cpu(&mut config).limits.max_memory_bytes = 3 * MIB;
     let pipeline = Pipeline::new(config).unwrap();
     let mut samples = vec![row(&small, 1, 5); 6];
     samples[3] = row(&large, 0, 5);
@@ -50,7 +51,7 @@ fn larger_chunks_shrink_what_runs_at_once() {
         [Store::new(&[300_000], &[100]), Store::new(&[300_000], &[60_000]), Store::new(&[300_000], &[300_000])];
     let limit = 6 * MIB;
     let mut config = config(2, &[50_000]);
-    config.executor.limits.max_memory_bytes = limit;
+    cpu(&mut config).limits.max_memory_bytes = limit;
     let pipeline = Pipeline::new(config).unwrap();
     let samples: Vec<_> = (0..24).map(|i| row(&stores[i as usize / 8], 10_000 * (i % 8), 50_000)).collect();
     pipeline.push(good(samples.clone())).unwrap();
@@ -67,7 +68,7 @@ fn larger_chunks_shrink_what_runs_at_once() {
 fn no_more_output_buffers_exist_than_asked_for() {
     let store = Store::new(&[100], &[9]);
     let mut config = config(2, &[5]);
-    config.executor.limits.output_buffers = Some(3);
+    cpu(&mut config).limits.output_buffers = Some(3);
     let pipeline = Pipeline::new(config).unwrap();
     pipeline.push(good((0..80).map(|i| row(&store, i, 5)).collect())).unwrap();
     let mut held = None;
@@ -85,7 +86,7 @@ fn buffers_that_a_finished_plan_gave_room_to_are_used() {
     // 400 chunks a batch: a plan takes the room of many batches of 800 bytes. With two plans pending two buffers fit.
     let store = Store::new(&[400], &[1]);
     let mut config = config(1, &[400]);
-    config.executor.limits.workers = Some(1);
+    cpu(&mut config).limits.workers = Some(1);
     config.queues.lookahead_samples = Some(1);
     config.pop_timeout = Some(Duration::from_secs(2));
     let pipeline = Pipeline::new(config.clone()).unwrap();
@@ -94,7 +95,7 @@ fn buffers_that_a_finished_plan_gave_room_to_are_used() {
     pipeline.pop(PATIENCE).unwrap();
     let plan = pipeline.stats().peak_memory_bytes - before - (MIB + (64 << 10) + 4) - 800;
     assert!(plan > 10 * 800, "{plan}");
-    config.executor.limits.max_memory_bytes = MIB + (64 << 10) + 4 + 2 * 800 + 2 * plan;
+    cpu(&mut config).limits.max_memory_bytes = MIB + (64 << 10) + 4 + 2 * 800 + 2 * plan;
     let pipeline = Pipeline::new(config).unwrap();
     pipeline.push(good(vec![row(&store, 0, 400); 40])).unwrap();
     let mut held = Vec::new();

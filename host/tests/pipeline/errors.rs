@@ -1,6 +1,6 @@
 //! An error comes out at its batch, after the batches before it, and again at every later pop.
 
-use crate::store::{PATIENCE, Store, as_u16, config, good, pipeline, row, values};
+use crate::store::{PATIENCE, Store, as_u16, config, cpu, good, pipeline, row, values};
 use damacy::{BatchSpec, Dtype, Error, Pipeline, PipelineConfig, Sample, SampleIter, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,9 +151,9 @@ fn bad_configurations_are_refused_with_the_value_and_what_is_accepted() {
     refused(&|c| c.output.shape = vec![3, 0], inval, &["[3, 0]", "axis 1"]);
     refused(&|c| c.output.shape = vec![u64::MAX, 2], inval, &["address"]);
     refused(&|c| c.output.samples = u64::MAX, inval, &["address"]);
-    refused(&|c| c.executor.limits.workers = Some(0), inval, &["workers = 0", "1 to 1024"]);
-    refused(&|c| c.executor.limits.workers = Some(1_000_000), inval, &["workers = 1000000", "1 to 1024"]);
-    refused(&|c| c.executor.limits.output_buffers = Some(1), inval, &["output_buffers = 1", "2 or more"]);
+    refused(&|c| cpu(c).limits.workers = Some(0), inval, &["workers = 0", "1 to 1024"]);
+    refused(&|c| cpu(c).limits.workers = Some(1_000_000), inval, &["workers = 1000000", "1 to 1024"]);
+    refused(&|c| cpu(c).limits.output_buffers = Some(1), inval, &["output_buffers = 1", "2 or more"]);
     refused(&|c| c.queues.lookahead_samples = Some(0), inval, &["lookahead_samples = 0"]);
     refused(&|c| c.planner.max_chunks = 0, inval, &["max_chunks = 0"]);
     refused(&|c| c.planner.deadline = Duration::ZERO, inval, &["deadline = 0"]);
@@ -162,7 +162,7 @@ fn bad_configurations_are_refused_with_the_value_and_what_is_accepted() {
     refused(
         &|c| {
             c.output = batch.clone();
-            c.executor.limits.max_memory_bytes = 1_000_000;
+            cpu(c).limits.max_memory_bytes = 1_000_000;
         },
         Status::Budget,
         &[

@@ -1,6 +1,6 @@
 //! Consumers that hold batches, pipelines that close: nothing is overwritten, nothing hangs.
 
-use crate::store::{PATIENCE, Store, as_u16, config, good, pipeline, random, row, values};
+use crate::store::{PATIENCE, Store, as_u16, config, cpu, good, pipeline, random, row, values};
 use damacy::{Batch, Pipeline, Sample, Status, Tag};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 fn holding_every_buffer_starves_and_letting_one_go_helps() {
     let store = Store::new(&[100], &[9]);
     let mut config = config(2, &[5]);
-    config.executor.limits.output_buffers = Some(4);
+    cpu(&mut config).limits.output_buffers = Some(4);
     config.pop_timeout = Some(Duration::from_millis(50));
     let pipeline = Pipeline::new(config).unwrap();
     pipeline.push(good((0..40).map(|i| row(&store, i, 5)).collect())).unwrap();
@@ -32,7 +32,7 @@ fn holding_every_buffer_starves_and_letting_one_go_helps() {
 fn a_held_batch_is_never_written_again() {
     let store = Store::new(&[2000], &[9]);
     let mut config = config(2, &[50]);
-    config.executor.limits.output_buffers = Some(6);
+    cpu(&mut config).limits.output_buffers = Some(6);
     let pipeline = Pipeline::new(config).unwrap();
     let uri = store.uri();
     let endless =
@@ -172,7 +172,7 @@ fn a_check_ends_a_wait_and_nothing_else() {
 fn a_consumer_that_polls_is_told_that_it_starves() {
     let store = Store::new(&[100], &[9]);
     let mut config = config(2, &[5]);
-    config.executor.limits.output_buffers = Some(2);
+    cpu(&mut config).limits.output_buffers = Some(2);
     config.pop_timeout = Some(Duration::from_millis(300));
     let pipeline = Pipeline::new(config).unwrap();
     pipeline.push(good((0..40).map(|i| row(&store, i, 5)).collect())).unwrap();
@@ -271,7 +271,7 @@ fn an_iterator_may_fail_after_the_close() {
     let store = Store::new(&[100], &[9]);
     let mut config = config(2, &[5]);
     config.drop_last = false;
-    config.executor.limits.output_buffers = Some(2);
+    cpu(&mut config).limits.output_buffers = Some(2);
     let pipeline = Pipeline::new(config).unwrap();
     pipeline.push(good((0..5).map(|i| row(&store, i, 5)).collect())).unwrap();
     // Both buffers are held: the partial batch is wanted, and stays so.

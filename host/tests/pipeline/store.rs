@@ -1,6 +1,6 @@
 //! Zarr v3 stores of uint16, written by hand, uncompressed: what each element is follows from its coordinates.
 
-use damacy::{BatchSpec, Dtype, Pipeline, PipelineConfig, Sample, SampleIter};
+use damacy::{BatchSpec, CpuExecutor, Dtype, Executor, Pipeline, PipelineConfig, Sample, SampleIter};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,8 +94,16 @@ pub fn random(seed: u64) -> impl FnMut(u64) -> u64 {
 
 pub fn config(samples: u64, shape: &[u64]) -> PipelineConfig {
     let mut config = PipelineConfig::new(BatchSpec { samples, shape: shape.to_vec(), dtype: Dtype::U16 });
-    config.executor.limits.workers = Some(3);
+    cpu(&mut config).limits.workers = Some(3);
     config
+}
+
+/// The CPU executor of a configuration.
+pub fn cpu(config: &mut PipelineConfig) -> &mut CpuExecutor {
+    match &mut config.executor {
+        Executor::Cpu(executor) => executor,
+        other => panic!("{other:?}"),
+    }
 }
 
 pub fn pipeline(samples: u64, shape: &[u64]) -> Pipeline {

@@ -1,6 +1,6 @@
 //! Batches hold what the store holds.
 
-use crate::store::{FILL, PATIENCE, Store, as_u16, boxes, config, good, pipeline, random, value, values};
+use crate::store::{FILL, PATIENCE, Store, as_u16, boxes, config, cpu, good, pipeline, random, value, values};
 use damacy::{Dtype, Engine, Pipeline, Sample};
 
 fn random_crops(store: &Store, extent: &[u64], count: usize, seed: u64) -> Vec<Sample> {
@@ -92,7 +92,7 @@ fn values_are_converted_by_both_engines() {
         for dtype in [Dtype::F32, Dtype::U8, Dtype::I64] {
             let mut config = config(2, &[20, 20]);
             config.output.dtype = dtype;
-            config.executor.engine = engine;
+            cpu(&mut config).engine = engine;
             let pipeline = Pipeline::new(config).unwrap();
             pipeline.push(good(samples.clone())).unwrap();
             let bytes: Vec<u8> = (0..3).flat_map(|_| pipeline.pop(PATIENCE).unwrap().bytes().to_vec()).collect();

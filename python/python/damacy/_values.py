@@ -127,6 +127,48 @@ class CpuExecutor:
 
 
 @dataclass(frozen=True, slots=True)
+class CudaLimits:
+    """Limits of the CUDA executor.
+
+    Args:
+        max_gpu_memory_bytes: Output buffers and decoded chunks on the GPU together.
+        max_host_memory_bytes: Pinned memory, decoding and planning on the host together.
+        workers: Worker threads; by default, the cores that this process may use.
+        output_buffers: Output buffers at the most, at least 2; by default, as half of the GPU's budget carries.
+    """
+
+    max_gpu_memory_bytes: int = 1 << 30
+    max_host_memory_bytes: int = 1 << 30
+    workers: int | None = None
+    output_buffers: int | None = None
+
+    def __post_init__(self) -> None:
+        check_field(self, "max_gpu_memory_bytes", 1)
+        check_field(self, "max_host_memory_bytes", 1)
+        check_field(self, "workers", 1, Presence.OPTIONAL)
+        check_field(self, "output_buffers", 2, Presence.OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class CudaExecutor:
+    """Decodes on the CPU, converts and assembles on a GPU: batches are tensors in its memory, with the CPU's bits.
+
+    Args:
+        device: Number of the GPU, counted as ``CUDA_VISIBLE_DEVICES`` leaves them. By default, the GPU of the CUDA
+            context that is current in the thread that makes the pipeline (which torch and others make for the GPU they
+            use), else GPU 0.
+        limits: Memory, threads, buffers.
+    """
+
+    device: int | None = None
+    limits: CudaLimits = CudaLimits()
+
+    def __post_init__(self) -> None:
+        check_field(self, "device", 0, Presence.OPTIONAL)
+        instance("CudaExecutor.limits", self.limits, CudaLimits)
+
+
+@dataclass(frozen=True, slots=True)
 class PlanLimits:
     """Limits of each planning call.
 
