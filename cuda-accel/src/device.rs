@@ -264,11 +264,6 @@ impl Device {
         driver.check("cuCtxPushCurrent", stage, unsafe { (driver.cuCtxPushCurrent_v2)(self.context.handle) })?;
         Ok(Current { driver, stage, this_thread: PhantomData })
     }
-
-    /// The driver's table, for calls that need no context.
-    pub(crate) fn driver(&self) -> &'static Driver {
-        self.context.driver
-    }
 }
 
 impl fmt::Debug for Device {

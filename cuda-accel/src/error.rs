@@ -5,6 +5,7 @@ use std::fmt;
 use damacy_core::Status;
 
 use crate::Unavailable;
+use crate::table::TableError;
 
 /// `Result` with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -122,5 +123,11 @@ impl From<CudaError> for Error {
 impl From<Unavailable> for Error {
     fn from(reason: Unavailable) -> Error {
         Error::Unavailable(reason)
+    }
+}
+
+impl From<TableError> for Error {
+    fn from(error: TableError) -> Error {
+        Error::Argument(error.to_string())
     }
 }

@@ -32,9 +32,10 @@ mod pinned;
 mod ring;
 mod staging;
 mod stream;
+pub mod table;
 
 pub use arena::{Arena, Segment};
-pub use assembler::{Assembler, TableLayout};
+pub use assembler::{Assembler, PlacedTable};
 pub use availability::{MIN_DRIVER_VERSION, Unavailable, availability, device_count};
 pub use converter::Converter;
 pub use device::{Device, DeviceChoice};

@@ -13,6 +13,7 @@
 //! source box are read whole, so sources lie in allocations whose size is rounded up to a multiple of 16, as the driver
 //! and the chunk arena do. Of the destination, bytes outside the boxes are not touched. Nothing else is accessed.
 
+use crate::divisor::Divisor;
 use core::ffi::c_void;
 use damacy_core::{Dtype, SourceType};
 
@@ -63,7 +64,7 @@ pub struct ConvertParams {
 pub struct AssembleParams {
     /// Address that [`UseRecord::source`] counts from (the start of the chunk arena, or 0).
     pub source_base: u64,
-    /// Address of the batch's first element.
+    /// Address of the batch's first element, a multiple of 16.
     pub batch: u64,
     /// Address of the [`UseRecord`]s, a multiple of 16.
     pub uses: u64,
@@ -89,16 +90,6 @@ impl AssembleParams {
         let AssembleParams { source_base, batch, uses, axes, tile_uses, tiles } = self;
         [source_base, batch, uses, axes, tile_uses, tiles].map(|field| core::ptr::from_mut(field).cast())
     }
-}
-
-/// A divisor from 1 to [`MAX_UNITS`], as what its quotients are computed with.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Divisor {
-    /// `2^32 * (2^shift - divisor) / divisor + 1`, rounded down.
-    pub multiplier: u32,
-    /// The divisor's logarithm to base 2, rounded up.
-    pub shift: u32,
 }
 
 /// An outer axis of a box.
@@ -149,6 +140,8 @@ pub struct UseRecord {
     pub outer_axes: u16,
     /// Where the use's axes start in the table of axes, if they are there.
     pub first_axis: u32,
+    /// 0.
+    pub reserved: u64,
     /// The outer axes, innermost first.
     pub outer: [AxisRecord; AXES_IN_RECORD],
 }

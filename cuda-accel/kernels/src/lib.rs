@@ -2,3 +2,4 @@
 #![no_std]
 
 pub mod abi;
+pub mod divisor;
