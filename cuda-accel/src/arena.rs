@@ -1,0 +1,138 @@
+//! The chunk arena: one device allocation, from which look-ahead windows take contiguous segments in order.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::error::Result;
+use crate::event::Event;
+use crate::memory::{DeviceMemory, DevicePointer};
+use crate::ring::Ring;
+use crate::stream::Stream;
+
+/// A ring over one device allocation, written by one copy stream. Cheap to clone.
+#[derive(Clone)]
+pub struct Arena {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    memory: DeviceMemory,
+    copy: Arc<Stream>,
+    state: Mutex<State>,
+}
+
+struct State {
+    ring: Ring,
+    /// By freed segment: what its bytes' next writer has to wait for.
+    pending: HashMap<u64, Vec<Event>>,
+}
+
+/// A contiguous part of the arena, given back when dropped.
+pub struct Segment {
+    arena: Arena,
+    id: u64,
+    place: DevicePointer,
+    /// What the next writer of these bytes has to wait for.
+    readers: Mutex<Vec<Event>>,
+}
+
+impl Arena {
+    /// Allocates `bytes` (rounded up to 256). All uploads into it go through `copy`: [`crate::Assembler::copy_stream`].
+    ///
+    /// # Errors
+    /// Out of memory; the driver's other errors.
+    pub fn new(copy: &Arc<Stream>, bytes: usize) -> Result<Arena> {
+        let bytes = Ring::size_of(bytes).unwrap_or(bytes);
+        let memory = DeviceMemory::new(copy.device(), bytes, "the chunk arena")?;
+        let state = Mutex::new(State { ring: Ring::new(bytes), pending: HashMap::new() });
+        Ok(Arena { shared: Arc::new(Shared { memory, copy: copy.clone(), state }) })
+    }
+
+    /// Bytes in all; a segment of more is never to be had.
+    pub fn capacity(&self) -> usize {
+        self.shared.memory.len()
+    }
+
+    /// The address that tables count their sources from.
+    pub fn base(&self) -> u64 {
+        self.shared.memory.address()
+    }
+
+    /// Takes a segment, or `None` while segments in use leave no room. Uploads into it queued from now on wait for
+    /// whatever still reads the bytes; the host does not.
+    ///
+    /// # Errors
+    /// The driver's, from making the copy stream wait.
+    pub fn try_reserve(&self, bytes: usize) -> Result<Option<Segment>> {
+        let (segment, readers) = {
+            let mut state = self.state();
+            let Some(reserved) = state.ring.reserve(bytes) else { return Ok(None) };
+            let readers: Vec<Event> =
+                reserved.reclaimed.iter().filter_map(|id| state.pending.remove(id)).flatten().collect();
+            let place = self.shared.memory.all().range(reserved.start, reserved.len)?;
+            (Segment { arena: self.clone(), id: reserved.id, place, readers: Mutex::new(readers.clone()) }, readers)
+        };
+        for event in &readers {
+            // On failure the segment is dropped and keeps its readers for the next one.
+            self.shared.copy.wait(event)?;
+        }
+        segment.readers().clear();
+        Ok(Some(segment))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Segment {
+    /// The whole segment.
+    pub fn all(&self) -> DevicePointer {
+        self.place
+    }
+
+    /// `len` bytes from `offset` on.
+    ///
+    /// # Errors
+    /// A range that is not inside the segment.
+    pub fn range(&self, offset: usize, len: usize) -> Result<DevicePointer> {
+        self.place.range(offset, len)
+    }
+
+    /// Bytes from the arena's base to the segment's first byte.
+    pub fn offset(&self) -> u64 {
+        self.place.address() - self.arena.base()
+    }
+
+    /// The bytes are read until `event`: the ready event of each batch assembled from them. Whoever uploads into them
+    /// after the segment is dropped waits for it.
+    pub fn read_until(&self, event: &Event) {
+        self.readers().push(event.clone());
+    }
+
+    fn readers(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.readers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let readers = std::mem::take(&mut *self.readers());
+        let mut state = self.arena.state();
+        state.pending.insert(self.id, readers);
+        state.ring.free(self.id);
+    }
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Segment {} at {:#x}, {} bytes", self.id, self.place.address(), self.place.len())
+    }
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Arena {:#x}, {} bytes", self.base(), self.capacity())
+    }
+}

@@ -1,0 +1,367 @@
+//! Device and context: an index, or the calling thread's current context -> a handle that all resources keep alive.
+//!
+//! The primary context of an index is retained once and released when the last resource is gone. A captured context
+//! is retained too where it is its device's primary one (as torch's and jax's are); any other belongs to whoever made
+//! it and must outlive its use here.
+
+use std::ffi::{c_char, c_int};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUcontext, CUdevice};
+
+use crate::availability::{device_count, driver};
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::numa::Numa;
+
+/// Which device to use, in which context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The primary context of the device with this index, as the driver counts under `CUDA_VISIBLE_DEVICES`.
+    Index(u32),
+    /// The context that is current on the calling thread, whichever device that is.
+    Current,
+}
+
+/// A device in one context. Cheap to clone; the context lives as long as any clone or any resource made from it.
+#[derive(Clone)]
+pub struct Device {
+    context: Arc<Context>,
+}
+
+struct Context {
+    driver: &'static Driver,
+    handle: CUcontext,
+    device: CUdevice,
+    retained: bool,
+    index: u32,
+    name: String,
+    total_memory: u64,
+    multiprocessors: u32,
+    compute_capability: (u32, u32),
+    copy_engines: u32,
+    pci_bus_id: String,
+    numa: Numa,
+    notes: Vec<String>,
+}
+
+// SAFETY: the driver's calls on a context may come from any thread; the struct itself is never changed.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Device {
+    /// Opens a device. The calling thread's current context is the same before and after.
+    ///
+    /// # Errors
+    /// CUDA unavailable; an index that does not exist; no current context; the driver's errors.
+    pub fn open(choice: DeviceChoice) -> Result<Device> {
+        let driver = driver()?;
+        let count = device_count()?;
+        let current = current_context(driver)?;
+        match choice {
+            DeviceChoice::Index(index) => Device::open_index(driver, index, count, current),
+            DeviceChoice::Current => Device::capture(driver, count, current),
+        }
+    }
+
+    fn open_index(
+        driver: &'static Driver,
+        index: u32,
+        count: u32,
+        current: Option<(CUcontext, CUdevice)>,
+    ) -> Result<Device> {
+        if index >= count {
+            let devices =
+                if count == 1 { "1 device, 0".into() } else { format!("{count} devices, 0 to {}", count - 1) };
+            return Err(Error::Argument(format!("CUDA device {index} does not exist: the driver shows {devices}")));
+        }
+        let device = get_device(driver, index)?;
+        let handle = retain(driver, device).map_err(|error| error.with_detail(|| format!("device {index}")))?;
+        let mut notes = Vec::new();
+        if let Some((context, other)) = current.filter(|(context, _)| *context != handle) {
+            notes.push(if other == device {
+                format!(
+                    "the calling thread's current CUDA context {context:p} is not the primary context of its device \
+                     {index}; batches are made in the primary one"
+                )
+            } else {
+                format!(
+                    "device {index} was asked for, but the calling thread's current CUDA context is on device {other}; \
+                     batches will be on device {index}"
+                )
+            });
+        }
+        Device::describe(driver, handle, device, index, true, notes)
+    }
+
+    fn capture(driver: &'static Driver, count: u32, current: Option<(CUcontext, CUdevice)>) -> Result<Device> {
+        let Some((handle, device)) = current else {
+            return Err(Error::Argument(format!(
+                "no CUDA context is current on this thread: give a device index (0 to {}), or make a context current \
+                 first",
+                count.saturating_sub(1)
+            )));
+        };
+        let mut index = None;
+        for candidate in 0..count {
+            if get_device(driver, candidate)? == device {
+                index = Some(candidate);
+            }
+        }
+        let Some(index) = index else {
+            return Err(Error::Argument(format!("the current CUDA context's device {device} is none of the driver's")));
+        };
+        let retained = retain_if_primary(driver, device, handle)?;
+        let mut notes = Vec::new();
+        if !retained {
+            notes.push(format!(
+                "the current CUDA context {handle:p} on device {index} is not the device's primary context; whoever made \
+                 it must keep it until the pipeline is closed and all batches are released"
+            ));
+        }
+        Device::describe(driver, handle, device, index, retained, notes)
+    }
+
+    fn describe(
+        driver: &'static Driver,
+        handle: CUcontext,
+        device: CUdevice,
+        index: u32,
+        retained: bool,
+        notes: Vec<String>,
+    ) -> Result<Device> {
+        // Made first, so that an error below releases what was retained.
+        let mut context = Context {
+            driver,
+            handle,
+            device,
+            retained,
+            index,
+            notes,
+            name: String::new(),
+            total_memory: 0,
+            multiprocessors: 0,
+            compute_capability: (0, 0),
+            copy_engines: 0,
+            pci_bus_id: String::new(),
+            numa: Numa::default(),
+        };
+        let check = |call, code| {
+            driver
+                .check(call, "reading the device's properties", code)
+                .map_err(|error| error.with_detail(|| format!("device {index}")))
+        };
+        context.name = device_text(|text, len| {
+            // SAFETY: `text` points to `len` writable bytes.
+            check("cuDeviceGetName", unsafe { (driver.cuDeviceGetName)(text, len, device) })
+        })?;
+        context.pci_bus_id = device_text(|text, len| {
+            // SAFETY: `text` points to `len` writable bytes.
+            check("cuDeviceGetPCIBusId", unsafe { (driver.cuDeviceGetPCIBusId)(text, len, device) })
+        })?;
+        let mut total = 0_usize;
+        // SAFETY: `total` is a valid place for the answer.
+        check("cuDeviceTotalMem", unsafe { (driver.cuDeviceTotalMem_v2)(&mut total, device) })?;
+        context.total_memory = total as u64;
+        let attribute = |number| {
+            let mut value = 0;
+            // SAFETY: `value` is a valid place for the answer.
+            check("cuDeviceGetAttribute", unsafe { (driver.cuDeviceGetAttribute)(&mut value, number, device) })?;
+            Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
+        };
+        // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ASYNC_ENGINE_COUNT, COMPUTE_CAPABILITY_MAJOR and _MINOR.
+        context.multiprocessors = attribute(16)?;
+        context.copy_engines = attribute(40)?;
+        context.compute_capability = (attribute(75)?, attribute(76)?);
+        context.numa = Numa::of_pci_device(&context.pci_bus_id);
+        Ok(Device { context: Arc::new(context) })
+    }
+
+    /// The index that the driver counts this device by: the one of DLPack's `(2, index)`.
+    pub fn index(&self) -> u32 {
+        self.context.index
+    }
+
+    /// The device's name, as in "NVIDIA H200".
+    pub fn name(&self) -> &str {
+        &self.context.name
+    }
+
+    /// Device memory in bytes.
+    pub fn total_memory(&self) -> u64 {
+        self.context.total_memory
+    }
+
+    /// Streaming multiprocessors: what a launch has to fill.
+    pub fn multiprocessors(&self) -> u32 {
+        self.context.multiprocessors
+    }
+
+    /// Compute capability, as in (9, 0).
+    pub fn compute_capability(&self) -> (u32, u32) {
+        self.context.compute_capability
+    }
+
+    /// Copy engines: with at least one, copies run beside kernels.
+    pub fn copy_engines(&self) -> u32 {
+        self.context.copy_engines
+    }
+
+    /// The PCI address, as in `0000:65:00.0`.
+    pub fn pci_bus_id(&self) -> &str {
+        &self.context.pci_bus_id
+    }
+
+    /// Where in the machine the device is, as far as the system says.
+    pub fn numa(&self) -> &Numa {
+        &self.context.numa
+    }
+
+    /// Disagreements between what was asked for and the calling thread's current context: to be logged once.
+    pub fn notes(&self) -> &[String] {
+        &self.context.notes
+    }
+
+    /// True when the context is its device's primary one (and kept alive here).
+    pub fn is_primary(&self) -> bool {
+        self.context.retained
+    }
+
+    /// Free and total bytes of device memory, now, for all processes together.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn memory_info(&self) -> Result<(u64, u64)> {
+        let current = self.enter("asking for free memory")?;
+        let (mut free, mut total) = (0_usize, 0_usize);
+        // SAFETY: both are valid places for the answers.
+        current.check("cuMemGetInfo", unsafe { (current.driver.cuMemGetInfo_v2)(&mut free, &mut total) })?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Waits for all work queued in the context, ours and everybody else's.
+    ///
+    /// # Errors
+    /// The driver's; also an error of work queued earlier.
+    pub fn synchronize(&self) -> Result<()> {
+        let current = self.enter("waiting for all work on the device")?;
+        // SAFETY: the call takes nothing; the context is current.
+        current.check("cuCtxSynchronize", unsafe { (current.driver.cuCtxSynchronize)() })
+    }
+
+    /// True when both are the same context (not only the same device).
+    pub fn is_same_context(&self, other: &Device) -> bool {
+        self.context.handle == other.context.handle
+    }
+
+    /// Makes the context current until the guard is dropped.
+    pub(crate) fn enter(&self, stage: &'static str) -> Result<Current> {
+        let driver = self.context.driver;
+        // SAFETY: the handle is alive: `self` retains it, or the caller promised to.
+        driver.check("cuCtxPushCurrent", stage, unsafe { (driver.cuCtxPushCurrent_v2)(self.context.handle) })?;
+        Ok(Current { driver, stage, this_thread: PhantomData })
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device {} ({}, context {:p})", self.index(), self.name(), self.context.handle)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.retained {
+            // SAFETY: retained once when this was made.
+            let code = unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
+            self.driver.ignore("cuDevicePrimaryCtxRelease", "releasing the device's primary context", code);
+        }
+    }
+}
+
+/// The context is current on this thread; dropping restores the one before.
+pub(crate) struct Current {
+    pub(crate) driver: &'static Driver,
+    stage: &'static str,
+    /// What is current belongs to a thread: the guard stays on it.
+    this_thread: PhantomData<*const ()>,
+}
+
+impl Current {
+    pub(crate) fn check(&self, call: &'static str, code: u32) -> Result<()> {
+        self.driver.check(call, self.stage, code)
+    }
+
+    pub(crate) fn ignore(&self, call: &'static str, code: u32) {
+        self.driver.ignore(call, self.stage, code);
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let mut popped: CUcontext = std::ptr::null_mut();
+        // SAFETY: pushed by `enter` on this thread, which the guard cannot leave.
+        let code = unsafe { (self.driver.cuCtxPopCurrent_v2)(&mut popped) };
+        self.driver.ignore("cuCtxPopCurrent", self.stage, code);
+    }
+}
+
+fn get_device(driver: &Driver, index: u32) -> Result<CUdevice> {
+    let mut device: CUdevice = 0;
+    // SAFETY: `device` is a valid place for the answer.
+    let code = unsafe { (driver.cuDeviceGet)(&mut device, index as c_int) };
+    driver.check("cuDeviceGet", "opening the device", code).map_err(|e| e.with_detail(|| format!("device {index}")))?;
+    Ok(device)
+}
+
+fn retain(driver: &Driver, device: CUdevice) -> Result<CUcontext> {
+    let mut handle: CUcontext = std::ptr::null_mut();
+    // SAFETY: `handle` is a valid place for the answer.
+    let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut handle, device) };
+    driver.check("cuDevicePrimaryCtxRetain", "opening the device's primary context", code)?;
+    Ok(handle)
+}
+
+/// Retains the primary context if that is what `handle` is. One that is not active is not made for asking.
+fn retain_if_primary(driver: &Driver, device: CUdevice, handle: CUcontext) -> Result<bool> {
+    let (mut flags, mut active) = (0, 0);
+    // SAFETY: both are valid places for the answers.
+    let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut active) };
+    driver.check("cuDevicePrimaryCtxGetState", "capturing the current context", code)?;
+    if active == 0 {
+        return Ok(false);
+    }
+    if retain(driver, device)? == handle {
+        return Ok(true);
+    }
+    // SAFETY: retained just above.
+    let code = unsafe { (driver.cuDevicePrimaryCtxRelease_v2)(device) };
+    driver.check("cuDevicePrimaryCtxRelease", "capturing the current context", code)?;
+    Ok(false)
+}
+
+/// The calling thread's current context and its device.
+fn current_context(driver: &Driver) -> Result<Option<(CUcontext, CUdevice)>> {
+    const STAGE: &str = "reading the current context";
+    let mut handle: CUcontext = std::ptr::null_mut();
+    let mut device: CUdevice = 0;
+    // SAFETY: `handle` is a valid place for the answer.
+    driver.check("cuCtxGetCurrent", STAGE, unsafe { (driver.cuCtxGetCurrent)(&mut handle) })?;
+    if handle.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: `device` is a valid place for the answer, and a context is current.
+    driver.check("cuCtxGetDevice", STAGE, unsafe { (driver.cuCtxGetDevice)(&mut device) })?;
+    Ok(Some((handle, device)))
+}
+
+/// A zero-terminated answer of the driver.
+fn device_text(read: impl FnOnce(*mut c_char, c_int) -> Result<()>) -> Result<String> {
+    let mut bytes = [0_u8; 256];
+    read(bytes.as_mut_ptr().cast(), bytes.len() as c_int)?;
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}

@@ -1,0 +1,144 @@
+//! The driver's functions: `libcuda.so.1` -> a table of function pointers, resolved once a process.
+//!
+//! Results are plain `u32`: a code that this build has never heard of is still a number.
+#![expect(non_snake_case, reason = "fields carry the driver's own names")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+use cudarc::driver::sys::{CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
+
+use crate::error::{CudaError, Error, Result};
+
+/// Declares the table, the list of names and the resolver from one list.
+macro_rules! driver_calls {
+    ($($name:ident($($arg:ty),*);)*) => {
+        /// One function pointer per driver call.
+        pub(crate) struct Driver {
+            $(pub(crate) $name: unsafe extern "C" fn($($arg),*) -> u32,)*
+        }
+
+        /// The names of all driver calls that this crate makes, as exported by `libcuda.so.1`.
+        pub const DRIVER_CALLS: &[&str] = &[$(stringify!($name)),*];
+
+        impl Driver {
+            /// Resolves every call; the error is the name of the first that the library lacks.
+            fn resolve() -> Result<Driver, &'static str> {
+                // SAFETY: callers have seen `is_culib_present`, so this opens the library and does not panic.
+                let library = unsafe { cudarc::driver::sys::culib() };
+                Ok(Driver {
+                    $($name: {
+                        let symbol = concat!(stringify!($name), "\0").as_bytes();
+                        // SAFETY: the signature is the one of cuda.h for this exported name.
+                        let found = unsafe { library.get::<unsafe extern "C" fn($($arg),*) -> u32>(symbol) };
+                        *found.map_err(|_| stringify!($name))?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+driver_calls! {
+    cuInit(c_uint);
+    cuDriverGetVersion(*mut c_int);
+    cuGetErrorName(u32, *mut *const c_char);
+    cuGetErrorString(u32, *mut *const c_char);
+    cuDeviceGetCount(*mut c_int);
+    cuDeviceGet(*mut CUdevice, c_int);
+    cuDeviceGetName(*mut c_char, c_int, CUdevice);
+    cuDeviceTotalMem_v2(*mut usize, CUdevice);
+    cuDeviceGetAttribute(*mut c_int, c_uint, CUdevice);
+    cuDeviceGetPCIBusId(*mut c_char, c_int, CUdevice);
+    cuDevicePrimaryCtxGetState(CUdevice, *mut c_uint, *mut c_int);
+    cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
+    cuDevicePrimaryCtxRelease_v2(CUdevice);
+    cuCtxGetCurrent(*mut CUcontext);
+    cuCtxGetDevice(*mut CUdevice);
+    cuCtxPushCurrent_v2(CUcontext);
+    cuCtxPopCurrent_v2(*mut CUcontext);
+    cuCtxGetStreamPriorityRange(*mut c_int, *mut c_int);
+    cuCtxSynchronize();
+    cuMemGetInfo_v2(*mut usize, *mut usize);
+    cuMemAlloc_v2(*mut CUdeviceptr, usize);
+    cuMemFree_v2(CUdeviceptr);
+    cuMemHostAlloc(*mut *mut c_void, usize, c_uint);
+    cuMemFreeHost(*mut c_void);
+    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
+    cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
+    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream);
+    cuMemsetD8Async(CUdeviceptr, u8, usize, CUstream);
+    cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
+    cuStreamDestroy_v2(CUstream);
+    cuStreamSynchronize(CUstream);
+    cuStreamWaitEvent(CUstream, CUevent, c_uint);
+    cuEventCreate(*mut CUevent, c_uint);
+    cuEventDestroy_v2(CUevent);
+    cuEventRecord(CUevent, CUstream);
+    cuEventQuery(CUevent);
+    cuEventSynchronize(CUevent);
+    cuEventElapsedTime(*mut f32, CUevent, CUevent);
+    cuModuleLoadDataEx(*mut CUmodule, *const c_void, c_uint, *mut c_uint, *mut *mut c_void);
+    cuModuleUnload(CUmodule);
+    cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char);
+    cuLaunchKernel(
+        CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
+        *mut *mut c_void
+    );
+}
+
+/// Why there is no table.
+pub(crate) enum NoDriver {
+    /// The dynamic loader finds no driver library.
+    NoLibrary,
+    /// The library lacks a call.
+    MissingCall(&'static str),
+}
+
+impl Driver {
+    /// The table, opened at the first call; the answer stays the same for the life of the process.
+    pub(crate) fn get() -> Result<&'static Driver, &'static NoDriver> {
+        static DRIVER: OnceLock<Result<Driver, NoDriver>> = OnceLock::new();
+        DRIVER
+            .get_or_init(|| {
+                // SAFETY: opening the driver library runs its constructors, which are made to be run in any process.
+                if !unsafe { cudarc::driver::sys::is_culib_present() } {
+                    return Err(NoDriver::NoLibrary);
+                }
+                Driver::resolve().map_err(NoDriver::MissingCall)
+            })
+            .as_ref()
+    }
+
+    /// A result code as a `Result`; `stage` says what was being done, as in "while {stage}".
+    pub(crate) fn check(&self, call: &'static str, stage: &'static str, code: u32) -> Result<()> {
+        match code {
+            0 => Ok(()),
+            _ => Err(self.error(call, stage, code).into()),
+        }
+    }
+
+    /// The typed error of a result code.
+    pub(crate) fn error(&self, call: &'static str, stage: &'static str, code: u32) -> CudaError {
+        let name = self.text(self.cuGetErrorName, code).unwrap_or_else(|| format!("CUDA error {code}"));
+        let meaning = self.text(self.cuGetErrorString, code).unwrap_or_default();
+        CudaError { call, code, name, meaning, stage, detail: String::new() }
+    }
+
+    fn text(&self, lookup: unsafe extern "C" fn(u32, *mut *const c_char) -> u32, code: u32) -> Option<String> {
+        let mut text: *const c_char = std::ptr::null();
+        // SAFETY: `text` is a valid place for the answer.
+        let known = unsafe { lookup(code, &mut text) } == 0 && !text.is_null();
+        // SAFETY: the driver answers with a static, zero-terminated string.
+        known.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+
+    /// For destructors: nobody can be told, so a failure is logged. A driver that has shut down already (the process
+    /// is ending) has freed everything itself.
+    pub(crate) fn ignore(&self, call: &'static str, stage: &'static str, code: u32) {
+        const DEINITIALIZED: u32 = 4;
+        if code != 0 && code != DEINITIALIZED {
+            log::warn!("{}", Error::from(self.error(call, stage, code)));
+        }
+    }
+}

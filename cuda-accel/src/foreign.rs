@@ -1,0 +1,159 @@
+//! Streams and events of others, by handle: integers from consumers -> checked things to wait on and to record on.
+//!
+//! A handle is an address inside the driver: one that was never a stream cannot always be told apart, and the driver
+//! may crash on it. What can be refused, is.
+
+use cudarc::driver::sys::{CUevent, CUstream};
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::stream::Stream;
+
+/// A stream that somebody else made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignStream {
+    handle: u64,
+}
+
+/// An event that somebody else made, and may destroy once [`crate::BufferFence::wait_for`] has returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignEvent {
+    handle: u64,
+}
+
+/// What a consumer says in `__dlpack__(stream=...)`, by the Array API standard's rules for CUDA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConsumerStream {
+    /// -1: the consumer wants no synchronisation.
+    NoSync,
+    /// None or 1: the legacy default stream; 2: the per-thread default stream; above 2: a handle.
+    Stream(ForeignStream),
+}
+
+impl ConsumerStream {
+    /// Reads the argument.
+    ///
+    /// # Errors
+    /// 0, which the standard forbids as ambiguous, and numbers below -1.
+    pub fn parse(stream: Option<i64>) -> Result<ConsumerStream> {
+        match stream {
+            None => Ok(ConsumerStream::Stream(ForeignStream::LEGACY)),
+            Some(-1) => Ok(ConsumerStream::NoSync),
+            Some(0) => Err(Error::Argument(
+                "stream 0 is ambiguous for CUDA: give 1 (or None) for the legacy default stream, 2 for the per-thread \
+                 default stream, a stream's handle, or -1 for no synchronisation"
+                    .into(),
+            )),
+            Some(handle @ 1..) => Ok(ConsumerStream::Stream(ForeignStream { handle: handle as u64 })),
+            Some(other) => Err(Error::Argument(format!(
+                "stream {other} is no CUDA stream: give None, 1, 2, a stream's handle, or -1 for no synchronisation"
+            ))),
+        }
+    }
+}
+
+impl ForeignStream {
+    /// The legacy default stream of the device's context.
+    pub const LEGACY: ForeignStream = ForeignStream { handle: 1 };
+
+    /// The handle.
+    pub fn handle(self) -> u64 {
+        self.handle
+    }
+
+    fn raw(self) -> CUstream {
+        self.handle as usize as CUstream
+    }
+
+    /// Work that the consumer queues on this stream from now on waits for `event`; the host does not.
+    ///
+    /// # Errors
+    /// The driver's: an invalid handle, a destroyed stream, a stream that is being captured.
+    pub fn wait(self, device: &Device, event: &Event) -> Result<()> {
+        let current = device.enter("making the consumer's stream wait for the batch")?;
+        // SAFETY: our handle is alive; the other is what the consumer says.
+        let code = unsafe { (current.driver.cuStreamWaitEvent)(self.raw(), event.raw(), 0) };
+        current.check("cuStreamWaitEvent", code).map_err(|error| self.explain(device, error))
+    }
+
+    /// A new event of ours behind the work queued on this stream so far.
+    ///
+    /// # Errors
+    /// As [`ForeignStream::wait`].
+    pub fn record(self, device: &Device) -> Result<Event> {
+        let event = Event::new(device)?;
+        let current = device.enter("recording an event on the consumer's stream")?;
+        // SAFETY: our handle is alive; the other is what the consumer says.
+        let code = unsafe { (current.driver.cuEventRecord)(event.raw(), self.raw()) };
+        current.check("cuEventRecord", code).map_err(|error| self.explain(device, error))?;
+        Ok(event)
+    }
+
+    fn explain(self, device: &Device, error: Error) -> Error {
+        error.with_detail(|| match self.handle {
+            1 => format!("the legacy default stream of device {}", device.index()),
+            2 => format!("the per-thread default stream of device {}", device.index()),
+            handle => format!("stream {handle:#x}, which must be a live stream of device {}", device.index()),
+        })
+    }
+}
+
+impl ForeignEvent {
+    /// An event by handle, such as torch's `Event.cuda_event`.
+    ///
+    /// # Errors
+    /// 0 (an event that was never recorded) and negative numbers.
+    pub fn parse(handle: i64) -> Result<ForeignEvent> {
+        match handle {
+            1.. => Ok(ForeignEvent { handle: handle as u64 }),
+            0 => Err(Error::Argument(
+                "event 0 is no CUDA event: it was never recorded; record it on a stream first".into(),
+            )),
+            other => Err(Error::Argument(format!("event {other} is no CUDA event: give an event's handle"))),
+        }
+    }
+
+    /// Work queued on our stream from now on waits for it; the host does not.
+    ///
+    /// # Errors
+    /// The driver's: an invalid handle, a destroyed event.
+    pub(crate) fn make_wait(self, stream: &Stream) -> Result<()> {
+        let current = stream.device().enter("making a stream wait for the event given to release")?;
+        // SAFETY: our handle is alive; the other is what the consumer says.
+        let code = unsafe { (current.driver.cuStreamWaitEvent)(stream.raw(), self.handle as usize as CUevent, 0) };
+        current
+            .check("cuStreamWaitEvent", code)
+            .map_err(|error| error.with_detail(|| format!("event {:#x}, which must be a live CUDA event", self.handle)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_read_by_the_array_api_standards_rules() {
+        let legacy = ConsumerStream::Stream(ForeignStream::LEGACY);
+        assert_eq!(ConsumerStream::parse(None).unwrap(), legacy);
+        assert_eq!(ConsumerStream::parse(Some(1)).unwrap(), legacy);
+        assert_eq!(ConsumerStream::parse(Some(2)).unwrap(), ConsumerStream::Stream(ForeignStream { handle: 2 }));
+        let handle = 0x5555_0000_1234;
+        assert_eq!(
+            ConsumerStream::parse(Some(handle)).unwrap(),
+            ConsumerStream::Stream(ForeignStream { handle: 0x5555_0000_1234 })
+        );
+        assert_eq!(ConsumerStream::parse(Some(-1)).unwrap(), ConsumerStream::NoSync);
+        assert!(ConsumerStream::parse(Some(0)).unwrap_err().to_string().contains("ambiguous"));
+        for bad in [-2, i64::MIN] {
+            assert!(ConsumerStream::parse(Some(bad)).is_err());
+        }
+    }
+
+    #[test]
+    fn an_event_that_was_never_recorded_is_refused() {
+        assert!(ForeignEvent::parse(0).unwrap_err().to_string().contains("record"));
+        assert!(ForeignEvent::parse(-5).is_err());
+        assert_eq!(ForeignEvent::parse(77).unwrap(), ForeignEvent { handle: 77 });
+    }
+}
