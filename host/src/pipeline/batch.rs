@@ -1,8 +1,11 @@
 //! Finished batches: memory that goes back to its pipeline's pool when the batch and all handles are dropped.
 
 use super::Tag;
+use super::cuda::GpuBuffer;
 use super::output::Output;
 use super::state::Shared;
+use crate::Status;
+use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +34,24 @@ impl fmt::Debug for BatchInfo {
             .field("dtype", &self.dtype)
             .field("nbytes", &self.nbytes)
             .finish_non_exhaustive()
+    }
+}
+
+/// Where a batch lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Device {
+    /// In host memory.
+    Cpu,
+    /// In the memory of the GPU with this number.
+    Cuda(u32),
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Cpu => f.write_str("cpu"),
+            Device::Cuda(index) => write!(f, "cuda:{index}"),
+        }
     }
 }
 
@@ -74,8 +95,21 @@ impl Batch {
     }
 
     /// The elements, as bytes in native order.
+    ///
+    /// # Panics
+    /// If the batch lies on a GPU: then [`BatchData::copy_to`] copies them to the host.
     pub fn bytes(&self) -> &[u8] {
         self.data.lease.bytes()
+    }
+
+    /// Where the batch lies.
+    pub fn device(&self) -> Device {
+        self.data.device()
+    }
+
+    /// Asks, without waiting, for an error of the work that makes the batch.
+    pub(super) fn check(&self) -> Result<()> {
+        self.data.gpu().map_or(Ok(()), |buffer| buffer.check())
     }
 
     /// A handle that keeps the memory alive, for exports.
@@ -88,15 +122,44 @@ impl Lease {
     fn bytes(&self) -> &[u8] {
         // SAFETY: the batch is complete, so its window's workers write it no more, and the pool hands the memory to
         // another window only after this lease is dropped. Whoever writes through `BatchData::as_ptr` answers for it.
-        unsafe { self.memory.host().expect("TODO").bytes(self.len) }
+        unsafe { self.memory.host().expect("the batch lies on a GPU").bytes(self.len) }
     }
 }
 
 impl BatchData {
     /// First byte, 64-byte aligned; never null. Writing through it while [`Batch::bytes`] is borrowed is the caller's
-    /// to rule out.
+    /// to rule out. On a GPU it is an address there, which is written by the time that an [`Export`](super::Export)'s
+    /// stream comes to it.
     pub fn as_ptr(&self) -> *mut u8 {
         self.lease.memory.as_ptr()
+    }
+
+    /// Where the batch lies.
+    pub fn device(&self) -> Device {
+        self.gpu().map_or(Device::Cpu, |buffer| Device::Cuda(buffer.device()))
+    }
+
+    /// The buffer on the GPU, if it is there.
+    pub(super) fn gpu(&self) -> Option<&GpuBuffer> {
+        self.lease.memory.gpu()
+    }
+
+    /// Copies the batch into host memory, and waits for it where it comes from a GPU.
+    ///
+    /// # Errors
+    /// `Inval` if `host` is not as long as the batch; `Cuda`.
+    pub fn copy_to(&self, host: &mut [u8]) -> Result<()> {
+        if host.len() != self.len() {
+            let message = format!("a batch of {} bytes was to be copied into {}", self.len(), host.len());
+            return Err(Error::new(Status::Inval, "export", message));
+        }
+        match self.gpu() {
+            Some(buffer) => buffer.copy_to(host),
+            None => {
+                host.copy_from_slice(self.lease.bytes());
+                Ok(())
+            }
+        }
     }
 
     /// Bytes of the batch.

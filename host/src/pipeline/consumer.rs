@@ -142,6 +142,11 @@ pub(super) fn take(
             Batch::new(slot.info, slot.memory, Arc::clone(shared))
         })
     });
+    let batch = batch.and_then(|batch| {
+        let Some(Err(error)) = batch.as_ref().map(Batch::check) else { return Ok(batch) };
+        shared.fail(batch.map_or(0, |batch| batch.info().id), error.clone());
+        Err(error)
+    });
     count(shared, &batch, begun.elapsed(), dropped.len());
     drop_quietly(dropped);
     batch

@@ -25,10 +25,11 @@ mod threads;
 mod window;
 mod worker;
 
-pub use batch::{Batch, BatchData, BatchInfo};
+pub use batch::{Batch, BatchData, BatchInfo, Device};
 pub(crate) use check::{Expected, uses_per_sample};
 pub use config::{PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;
+pub use cuda::Export;
 pub use executor::{CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Executor};
 pub use stats::Stats;
 
@@ -68,12 +69,17 @@ impl Pipeline {
     /// Checks the configuration and starts the background threads.
     ///
     /// # Errors
-    /// `Inval` for a bad spec or limit, `Budget` when two output buffers do not fit (with the arithmetic), `Oom`.
+    /// `Inval` for a bad spec or limit, `Budget` when two output buffers do not fit (with the arithmetic), `Oom`; for an
+    /// executor on a GPU `Cuda` without a driver, or when one of its calls fails.
     pub fn new(config: PipelineConfig) -> Result<Pipeline> {
         let sizes = config::validate(&config)?;
         let limits = GuestLimits::from(config.planner);
+        let gpu = match &config.executor {
+            Executor::Cpu(_) => None,
+            Executor::Cuda(executor) => cuda::Gpu::open(executor, &sizes, &config.output)?,
+        };
         let guest = Sandbox::shared()?.guest(limits)?;
-        let shared = Arc::new(Shared::new(config, sizes, None));
+        let shared = Arc::new(Shared::new(config, sizes, gpu));
         let threads = threads::start(&shared, guest)?;
         Ok(Pipeline { shared, threads: Mutex::new(Some(threads)) })
     }
@@ -181,6 +187,8 @@ impl Pipeline {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(threads) = threads {
             threads.join(&self.shared);
+            // No thread uses it any more; batches that are out keep their own memory.
+            self.shared.gpu.iter().for_each(|gpu| gpu.close());
         }
     }
 }
@@ -210,6 +218,7 @@ impl Shared {
         }
         state.closed = true;
         self.closed.store(true, Ordering::Relaxed);
+        self.gpu.iter().for_each(|gpu| gpu.stop());
         let pool = &mut state.pool;
         pool.existing = pool.held;
         pool.decode_bytes = 0;

@@ -20,11 +20,11 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// For the worker with this number.
-    pub fn new(shared: &Shared, index: usize) -> Place {
+    /// For a worker of this pipeline.
+    pub fn new(shared: &Shared) -> Place {
         let spec = &shared.config.output;
         match (&shared.config.executor, &shared.gpu) {
-            (Executor::Cuda(_), Some(gpu)) => Place::Upload(Upload::new(Arc::clone(gpu), index)),
+            (Executor::Cuda(_), Some(gpu)) => Place::Upload(Upload::new(Arc::clone(gpu))),
             (Executor::Cuda(_), None) => unreachable!("a pipeline on a GPU opens it first"),
             (Executor::Cpu(cpu), _) => {
                 Place::Scatter(Scatter::new(cpu.engine, &spec.shape, spec.dtype, shared.sizes.sample_bytes))

@@ -243,7 +243,10 @@ impl Planner<'_> {
     fn start(&self, taken: &mut Taken, opened: &Opened, plan: Plan, uses: &[usize]) -> Result<Attempt> {
         let shared = self.shared;
         let batches = taken.samples.len().div_ceil(shared.sizes.samples);
-        let layout = shared.gpu.as_ref().map(|_| Layout::new(&plan, &opened.arrays, shared.sizes.samples, batches));
+        let layout = match &shared.gpu {
+            Some(_) => Some(Layout::new(&plan, &opened.arrays, &shared.config.output, batches)?),
+            None => None,
+        };
         let host_bytes = plan_bytes(&plan) + layout.as_ref().map_or(0, Layout::host_bytes);
         let (mut memory, segment) = match self.reserve(opened, batches, host_bytes, layout.as_ref())? {
             Reserved::Buffers(memory, segment) => (memory, segment),
@@ -315,7 +318,7 @@ impl Planner<'_> {
             if batches > state.pool.arena_batches {
                 return Ok(Reserved::Fewer(state.pool.arena_batches));
             }
-            gpu.check(layout, &shared.config.output)?;
+            gpu.check(layout)?;
         }
         loop {
             if state.closed {

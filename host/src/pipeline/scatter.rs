@@ -7,6 +7,7 @@ use crate::convert::{Converter, Engine};
 use crate::error::{Error, Result};
 use crate::{ByteOrder, Dtype, SourceType, Status};
 use damacy_core::convert::Crop;
+use damacy_core::metadata::ArrayMetadata;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -76,16 +77,21 @@ impl Scatter {
                     converter.crop(&crop, elements, &mut rows)?;
                 }
                 Content::Missing => {
-                    let mut element = metadata.fill_value.clone();
-                    if ByteOrder::NATIVE == ByteOrder::Big {
-                        element.reverse();
-                    }
-                    converter.fill(&element, extent, dst_offset, &self.dst_strides, &mut rows)?;
+                    converter.fill(&fill_element(metadata), extent, dst_offset, &self.dst_strides, &mut rows)?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// The element that missing chunks of an array hold, in native byte order.
+pub(super) fn fill_element(metadata: &ArrayMetadata) -> Vec<u8> {
+    let mut element = metadata.fill_value.clone();
+    if ByteOrder::NATIVE == ByteOrder::Big {
+        element.reverse();
+    }
+    element
 }
 
 /// Byte strides of a C-contiguous box. Boxes here are chunks and samples that exist in memory, so they do not overflow.

@@ -5,6 +5,7 @@
 //! error of the first batch that uses it; the worker goes on with the next chunk.
 
 use super::budget::encoded_limit;
+use super::cuda::bind_worker;
 use super::feeder::panic_text;
 use super::place::Place;
 use super::scatter::Content;
@@ -22,7 +23,10 @@ use std::time::Instant;
 /// Runs until the pipeline is closed. `index` counts the workers from 0: those past the concurrency that the budget
 /// allows give their memory back and rest.
 pub(super) fn run(shared: &Shared, index: usize) {
-    let mut worker = Worker::new(shared, index);
+    if let Some(gpu) = &shared.gpu {
+        bind_worker(gpu, index);
+    }
+    let mut worker = Worker::new(shared);
     while let Some(window) = next_window(shared, index, &mut worker) {
         while let Some(memory) = window.claim_fresh() {
             if let Some(memory) = memory.host() {
@@ -81,8 +85,8 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(shared: &'a Shared, index: usize) -> Worker<'a> {
-        Worker { shared, place: Place::new(shared, index), scratch: Scratch::default(), encoded: Vec::new() }
+    fn new(shared: &'a Shared) -> Worker<'a> {
+        Worker { shared, place: Place::new(shared), scratch: Scratch::default(), encoded: Vec::new() }
     }
 
     /// Runs one chunk; whatever goes wrong becomes the error of its first batch.
@@ -227,7 +231,7 @@ mod tests {
         };
         let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
         let window = Window::new(plan, vec![array], 40, 1, targets, Vec::new(), None);
-        let mut worker = Worker::new(&shared, 0);
+        let mut worker = Worker::new(&shared);
         worker.chunk_or_error(&window, 0);
         let failure = shared.lock().failure.clone().expect("batch 41 fails");
         assert_eq!((failure.0, failure.1.status()), (41, Status::Internal));

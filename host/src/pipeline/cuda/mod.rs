@@ -1,7 +1,44 @@
 //! The GPU's side of a pipeline: decoded chunks -> the arena in GPU memory -> batches, by one kernel launch each.
+//!
+//! A window takes one segment of the arena: its chunks in their source types, and a table for each of its batches. Workers
+//! copy chunks there on the copy stream; the worker that places a batch's last chunk has the compute stream wait for
+//! that copy, and launches. Whoever reads the batch waits for the launch's event, and whoever writes its buffer next
+//! for the events of those who read. Nothing here waits for the GPU but for a free staging slot, and for the end.
 
 mod budget;
-mod stub;
+mod buffer;
+mod export;
+mod gpu;
+mod layout;
+mod notes;
+mod process;
+mod upload;
+mod window;
 
 pub(super) use budget::{GpuSizes, split};
-pub(super) use stub::*;
+pub(super) use buffer::GpuBuffer;
+pub(super) use damacy_cuda::Segment;
+pub use export::Export;
+pub(super) use gpu::{Gpu, bind_worker};
+pub(super) use layout::Layout;
+pub(super) use upload::Upload;
+pub(super) use window::GpuWindow;
+
+use crate::error::Error;
+
+/// The driver's error as the pipeline's; `what` is the stage.
+fn failed(what: &'static str) -> impl Fn(damacy_cuda::Error) -> Error {
+    move |error| {
+        let message = match error.is_out_of_memory() {
+            true => format!("{error}; lower max_gpu_memory_bytes (on the host max_host_memory_bytes), or free memory"),
+            false => error.to_string(),
+        };
+        Error::new(error.status(), what, message).with_source(error)
+    }
+}
+
+/// Whether an error means that the driver's context, and so every batch in it, is lost.
+pub(super) fn loses_everything(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    source.and_then(|source| source.downcast_ref::<damacy_cuda::Error>()).is_some_and(|error| error.is_sticky())
+}

@@ -1,0 +1,108 @@
+//! One batch's memory on the GPU: written by launches, read by consumers, each of which waits for the other by events.
+
+use super::failed;
+use super::process::InProcess;
+use crate::error::Result;
+use damacy_cuda::{BufferFence, ConsumerStream, Device, DeviceMemory, DevicePointer, Event, ForeignEvent, Priority, Stream};
+use std::sync::{Mutex, PoisonError};
+
+/// An output buffer. It keeps the device's context alive, so it may outlive its pipeline; any thread may drop it, which
+/// waits for the work that was queued on it.
+pub(in crate::pipeline) struct GpuBuffer {
+    inner: InProcess<Inner>,
+}
+
+struct Inner {
+    memory: DeviceMemory,
+    fence: BufferFence,
+    /// When the batch in it is written; none before the first.
+    ready: Mutex<Option<Event>>,
+}
+
+impl GpuBuffer {
+    /// A buffer of `len` bytes.
+    pub(super) fn new(device: &Device, len: usize) -> Result<GpuBuffer> {
+        let memory = DeviceMemory::new(device, len, "an output buffer").map_err(failed("pop"))?;
+        let fence = BufferFence::new(device).map_err(failed("pop"))?;
+        Ok(GpuBuffer { inner: InProcess::new(Inner { memory, fence, ready: Mutex::new(None) }) })
+    }
+
+    /// Its address on the GPU.
+    pub fn as_ptr(&self) -> *mut u8 {
+        std::ptr::without_provenance_mut(self.inner.memory.address() as usize)
+    }
+
+    /// The number of the GPU.
+    pub fn device(&self) -> u32 {
+        self.inner.memory.device().index()
+    }
+
+    pub(super) fn place(&self) -> DevicePointer {
+        self.inner.memory.all()
+    }
+
+    pub(super) fn fence(&self) -> &BufferFence {
+        &self.inner.fence
+    }
+
+    pub(super) fn set_ready(&self, event: Event) {
+        *self.inner.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(event);
+    }
+
+    fn ready(&self) -> Option<Event> {
+        self.inner.ready.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks, without waiting, whether the driver reports an error of the batch's launch or of the work before it.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn check(&self) -> Result<()> {
+        match self.ready() {
+            Some(ready) => ready.is_done().map(|_| ()).map_err(failed("pop")),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a consumer's stream wait until the batch is written.
+    ///
+    /// # Errors
+    /// `Cuda` for a stream that the driver does not know.
+    pub(super) fn before_read(&self, stream: ConsumerStream) -> Result<()> {
+        match (stream, self.ready()) {
+            (ConsumerStream::Stream(stream), Some(ready)) => {
+                stream.wait(self.inner.memory.device(), &ready).map_err(failed("export"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A consumer has queued its last work on the buffer. Never fails; does nothing in a forked child.
+    pub(super) fn consumer_done(&self, stream: ConsumerStream) {
+        if self.inner.is_own() {
+            self.inner.fence.consumer_done(stream);
+        }
+    }
+
+    /// The buffer is not written again before a consumer's event, which may be destroyed when this has returned.
+    ///
+    /// # Errors
+    /// `Cuda` for an event that the driver does not know.
+    pub(super) fn wait_for(&self, event: ForeignEvent) -> Result<()> {
+        self.inner.fence.wait_for(event).map_err(failed("release"))
+    }
+
+    /// Copies the batch's first bytes to the host, and waits for them.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn copy_to(&self, host: &mut [u8]) -> Result<()> {
+        let device = self.inner.memory.device();
+        let stream = Stream::new(device, Priority::High).map_err(failed("export"))?;
+        if let Some(ready) = self.ready() {
+            stream.wait(&ready).map_err(failed("export"))?;
+        }
+        let from = self.inner.memory.range(0, host.len()).map_err(failed("export"))?;
+        stream.read(from, host).map_err(failed("export"))
+    }
+}

@@ -1,0 +1,112 @@
+//! A worker's way to the GPU: decoded chunks -> staging slots -> the arena; the last chunk of a batch -> its launch.
+
+use super::failed;
+use super::gpu::{Gpu, Work};
+use super::window::GpuWindow;
+use crate::Status;
+use crate::error::{Error, Result};
+use crate::pipeline::scatter::Content;
+use crate::pipeline::stats::Stats;
+use crate::pipeline::window::Window;
+use damacy_cuda::DevicePointer;
+use damacy_cuda::table::Table;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Belongs to one worker.
+pub(in crate::pipeline) struct Upload {
+    gpu: Arc<Gpu>,
+    /// Kept for its memory.
+    table: Option<Table>,
+}
+
+impl Upload {
+    /// For a worker of this pipeline.
+    pub fn new(gpu: Arc<Gpu>) -> Upload {
+        Upload { gpu, table: None }
+    }
+
+    /// Queues the copy of a chunk to its place; a missing one is only noted.
+    ///
+    /// # Errors
+    /// `Cuda`, `Oom`; `Shutdown` when the pipeline is being closed.
+    pub fn chunk(&mut self, window: &Window, chunk: usize, content: &Content<'_>, figures: &mut Stats) -> Result<()> {
+        let on_gpu = gpu_window(window)?;
+        match content {
+            Content::Missing => on_gpu.set_missing(chunk),
+            Content::Decoded(elements) => {
+                let place = on_gpu.range(on_gpu.layout().chunk(chunk), elements.len()).map_err(failed("upload"))?;
+                copy(&*self.gpu.work()?, elements, place, figures)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues the launch that writes a batch all chunks of which are queued.
+    ///
+    /// # Errors
+    /// As [`Upload::chunk`].
+    pub fn assemble(&mut self, window: &Window, batch: usize, figures: &mut Stats) -> Result<()> {
+        let begun = Instant::now();
+        let assembled = self.launch(window, batch, figures);
+        figures.convert_time += begun.elapsed();
+        assembled
+    }
+
+    fn launch(&mut self, window: &Window, batch: usize, figures: &mut Stats) -> Result<()> {
+        let on_gpu = gpu_window(window)?;
+        let work = self.gpu.work()?;
+        let spec = self.gpu.spec();
+        let mut table = match self.table.take() {
+            Some(table) => table,
+            None => Table::new(spec.dtype, spec.samples, &spec.shape, work.arena().capacity() as u64)
+                .map_err(|error| internal(&error.to_string()))?,
+        };
+        table.clear();
+        let missing = |chunk| on_gpu.is_missing(chunk);
+        on_gpu.layout().tabulate(&window.plan, &window.arrays, batch, on_gpu.offset(), missing, &mut table)?;
+        let (start, room) = on_gpu.layout().table(batch);
+        if table.bytes() as u64 > room {
+            return Err(internal("a batch's table is larger than planned"));
+        }
+        let output = window.batches[batch].memory.gpu().ok_or_else(|| internal("a batch that is not on the GPU"))?;
+        let place = on_gpu.range(start, table.bytes()).map_err(failed("assemble"))?;
+        let placed = work.assembler().place_table(&table, work.arena(), place, work.staging());
+        let placed = placed.map_err(failed("assemble"))?.ok_or_else(closed)?;
+        figures.upload_bytes += table.bytes() as u64;
+        self.table = Some(table);
+        let ready = work.assembler().assemble(&placed, output.place(), output.fence()).map_err(failed("assemble"))?;
+        on_gpu.read_until(&ready);
+        output.set_ready(ready);
+        Ok(())
+    }
+}
+
+/// Copies bytes through staging slots, which it may have to wait for.
+fn copy(work: &Work, bytes: &[u8], place: DevicePointer, figures: &mut Stats) -> Result<()> {
+    let mut done = 0;
+    for piece in bytes.chunks(work.staging().slot_bytes()) {
+        let begun = Instant::now();
+        let slot = work.staging().acquire();
+        figures.upload_wait_time += begun.elapsed();
+        let mut slot = slot.map_err(failed("upload"))?.ok_or_else(closed)?;
+        slot.as_mut_slice()[..piece.len()].copy_from_slice(piece);
+        let to = place.range(done, piece.len()).map_err(failed("upload"))?;
+        work.assembler().upload(slot, to).map_err(failed("upload"))?;
+        done += piece.len();
+        figures.upload_bytes += piece.len() as u64;
+    }
+    Ok(())
+}
+
+fn gpu_window(window: &Window) -> Result<&GpuWindow> {
+    window.gpu.as_ref().ok_or_else(|| internal("a window without a place on the GPU"))
+}
+
+fn closed() -> Error {
+    Error::new(Status::Shutdown, "upload", "the pipeline is closed")
+}
+
+fn internal(message: &str) -> Error {
+    Error::new(Status::Internal, "assemble", message)
+}
