@@ -32,7 +32,8 @@ struct State {
 pub struct Segment {
     arena: Arena,
     id: u64,
-    place: DevicePointer,
+    start: usize,
+    len: usize,
     /// What the next writer of these bytes has to wait for.
     readers: Mutex<Vec<Event>>,
 }
@@ -70,8 +71,9 @@ impl Arena {
             let Some(reserved) = state.ring.reserve(bytes) else { return Ok(None) };
             let readers: Vec<Event> =
                 reserved.reclaimed.iter().filter_map(|id| state.pending.remove(id)).flatten().collect();
-            let place = self.shared.memory.all().range(reserved.start, reserved.len)?;
-            (Segment { arena: self.clone(), id: reserved.id, place, readers: Mutex::new(readers.clone()) }, readers)
+            let readers_kept = Mutex::new(readers.clone());
+            let (id, start, len) = (reserved.id, reserved.start, reserved.len);
+            (Segment { arena: self.clone(), id, start, len, readers: readers_kept }, readers)
         };
         for event in &readers {
             // On failure the segment is dropped and keeps its readers for the next one.
@@ -87,22 +89,27 @@ impl Arena {
 }
 
 impl Segment {
-    /// The whole segment.
-    pub fn all(&self) -> DevicePointer {
-        self.place
+    /// Bytes: those asked for, rounded up to 256.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never true: a segment has at least 256 bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// `len` bytes from `offset` on.
     ///
     /// # Errors
     /// A range that is not inside the segment.
-    pub fn range(&self, offset: usize, len: usize) -> Result<DevicePointer> {
-        self.place.range(offset, len)
+    pub fn range(&self, offset: usize, len: usize) -> Result<DevicePointer<'_>> {
+        self.arena.shared.memory.range(self.start, self.len)?.range(offset, len)
     }
 
     /// Bytes from the arena's base to the segment's first byte.
     pub fn offset(&self) -> u64 {
-        self.place.address() - self.arena.base()
+        self.start as u64
     }
 
     /// The bytes are read until `event`: the ready event of each batch assembled from them. Whoever uploads into them
@@ -127,7 +134,7 @@ impl Drop for Segment {
 
 impl fmt::Debug for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Segment {} at {:#x}, {} bytes", self.id, self.place.address(), self.place.len())
+        write!(f, "Segment {} at {:#x}, {} bytes", self.id, self.arena.base() + self.offset(), self.len)
     }
 }
 

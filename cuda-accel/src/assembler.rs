@@ -83,7 +83,7 @@ impl Assembler {
     ///
     /// # Errors
     /// More bytes than a slot has; the driver's.
-    pub fn upload(&self, slot: StagingSlot, to: DevicePointer) -> Result<()> {
+    pub fn upload(&self, slot: StagingSlot, to: DevicePointer<'_>) -> Result<()> {
         slot.upload(&self.copy, to)
     }
 
@@ -96,7 +96,7 @@ impl Assembler {
         &self,
         table: &Table,
         arena: &Arena,
-        to: DevicePointer,
+        to: DevicePointer<'_>,
         staging: &StagingRing,
     ) -> Result<Option<PlacedTable>> {
         if table.output() != self.output || table.source_bytes() > arena.capacity() as u64 {
@@ -127,7 +127,7 @@ impl Assembler {
     ///
     /// # Errors
     /// Different lengths; the driver's.
-    pub fn upload_bytes(&self, bytes: &[u8], to: DevicePointer, staging: &StagingRing) -> Result<bool> {
+    pub fn upload_bytes(&self, bytes: &[u8], to: DevicePointer<'_>, staging: &StagingRing) -> Result<bool> {
         if bytes.len() != to.len() {
             let (given, room) = (bytes.len(), to.len());
             return Err(Error::Argument(format!("{given} bytes do not fill a device range of {room} bytes")));
@@ -148,7 +148,7 @@ impl Assembler {
     ///
     /// # Errors
     /// A batch that is too small or not aligned to 64; the driver's; also an error of work queued earlier.
-    pub fn assemble(&self, table: &PlacedTable, batch: DevicePointer, fence: &BufferFence) -> Result<Event> {
+    pub fn assemble(&self, table: &PlacedTable, batch: DevicePointer<'_>, fence: &BufferFence) -> Result<Event> {
         self.check_batch(table, batch)?;
         let mut params = AssembleParams { batch: batch.address(), ..table.params };
         let blocks = abi::assemble_blocks(params.tiles, self.device.multiprocessors());
@@ -163,7 +163,7 @@ impl Assembler {
         Ok(ready)
     }
 
-    fn check_batch(&self, table: &PlacedTable, batch: DevicePointer) -> Result<()> {
+    fn check_batch(&self, table: &PlacedTable, batch: DevicePointer<'_>) -> Result<()> {
         if table.output != self.output {
             let (made, given) = (table.output.full_name(), self.output.full_name());
             return Err(Error::Argument(format!(

@@ -94,6 +94,19 @@ pub fn device_count() -> Result<u32> {
     Ok(u32::try_from(count).unwrap_or(0))
 }
 
+/// The CUDA version that the driver supports, as it counts: 12040 for 12.4.
+///
+/// # Errors
+/// As [`device_count`].
+pub fn driver_version() -> Result<u32> {
+    let driver = driver()?;
+    let mut version = 0;
+    // SAFETY: `version` is a valid place for the answer.
+    let code = unsafe { (driver.cuDriverGetVersion)(&mut version) };
+    driver.check("cuDriverGetVersion", "asking for the driver's version", code)?;
+    Ok(u32::try_from(version).unwrap_or(0))
+}
+
 /// The driver's table, once everything needed to open a device was seen.
 pub(crate) fn driver() -> Result<&'static Driver, Unavailable> {
     static STARTED: OnceLock<Result<&'static Driver, Unavailable>> = OnceLock::new();

@@ -30,20 +30,16 @@ impl Converter {
         Ok(Converter { device: device.clone(), functions: Mutex::default(), module })
     }
 
-    /// Queues the conversion of all elements of `from`; `to` has as many.
-    ///
-    /// # Safety
-    /// Both ranges stay allocated, do not overlap, and nobody else writes them, until the work queued is done. The source's
-    /// allocation has a multiple of 16 bytes, as [`crate::DeviceMemory`]'s have.
+    /// Queues the conversion of all elements of `from`; `to` has as many and does not overlap.
     ///
     /// # Errors
-    /// Ranges that are no whole elements, not aligned to them, or of different counts; the driver's.
-    pub unsafe fn convert(
+    /// Ranges that are no whole elements, not aligned to them, of different counts, or that overlap; the driver's.
+    pub fn convert(
         &self,
         source: SourceType,
         output: Dtype,
-        from: DevicePointer,
-        to: DevicePointer,
+        from: DevicePointer<'_>,
+        to: DevicePointer<'_>,
         stream: &Stream,
     ) -> Result<()> {
         let elements = elements("source", from, source.full_name(), source.width())?;
@@ -51,10 +47,15 @@ impl Converter {
         if elements != outputs {
             return Err(Error::Argument(format!("{elements} source elements do not fill {outputs} output elements")));
         }
+        let (starts, ends) = (from.address().max(to.address()), end_of(from).min(end_of(to)));
+        if starts < ends {
+            return Err(Error::Argument(format!("source {from:?} and output {to:?} overlap")));
+        }
         let function = self.function(abi::convert_entry(source, output))?;
         let mut params = ConvertParams { source: from.address(), destination: to.address(), elements };
         let blocks = abi::convert_blocks(source, output, elements, self.device.multiprocessors());
-        // SAFETY: the parameters are the entry's; the addresses by the caller's promise; `drop` waits for the launch.
+        // SAFETY: the parameters are the entry's; the ranges were checked, allocations hold whole words, and memory and
+        // module are freed only after the device has finished.
         unsafe { function.launch(stream, blocks, abi::BLOCK_THREADS, &mut params.arguments()) }
     }
 
@@ -77,7 +78,11 @@ impl Drop for Converter {
     }
 }
 
-fn elements(role: &str, range: DevicePointer, name: &str, width: usize) -> Result<u64> {
+fn end_of(range: DevicePointer<'_>) -> u64 {
+    range.address() + range.len() as u64
+}
+
+fn elements(role: &str, range: DevicePointer<'_>, name: &str, width: usize) -> Result<u64> {
     if !range.len().is_multiple_of(width) || !range.address().is_multiple_of(width as u64) {
         return Err(Error::Argument(format!(
             "{} bytes at {:#x} are no {role} of whole, aligned {name} elements of {width} bytes",

@@ -36,7 +36,7 @@ pub mod table;
 
 pub use arena::{Arena, Segment};
 pub use assembler::{Assembler, PlacedTable};
-pub use availability::{MIN_DRIVER_VERSION, Unavailable, availability, device_count};
+pub use availability::{MIN_DRIVER_VERSION, Unavailable, availability, device_count, driver_version};
 pub use converter::Converter;
 pub use device::{Device, DeviceChoice};
 pub use driver::DRIVER_CALLS;

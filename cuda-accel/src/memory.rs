@@ -3,6 +3,7 @@
 //! Freeing waits for the work queued in the context first, so that no queued copy or kernel touches freed memory.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use cudarc::driver::sys::CUdeviceptr;
 
@@ -16,12 +17,13 @@ pub struct DeviceMemory {
     len: usize,
 }
 
-/// A range inside an allocation: an address to hand to copies and launches. It does not keep the allocation alive:
-/// whoever queues work on it does.
+/// A range inside an allocation: an address to hand to copies and launches. Work that is queued on it may outlast the
+/// borrow, since freeing waits for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DevicePointer {
+pub struct DevicePointer<'a> {
     address: CUdeviceptr,
     len: usize,
+    memory: PhantomData<&'a DeviceMemory>,
 }
 
 impl DeviceMemory {
@@ -71,20 +73,20 @@ impl DeviceMemory {
     }
 
     /// The whole allocation.
-    pub fn all(&self) -> DevicePointer {
-        DevicePointer { address: self.address, len: self.len }
+    pub fn all(&self) -> DevicePointer<'_> {
+        DevicePointer { address: self.address, len: self.len, memory: PhantomData }
     }
 
     /// `len` bytes from `offset` on.
     ///
     /// # Errors
     /// A range that is not inside the allocation.
-    pub fn range(&self, offset: usize, len: usize) -> Result<DevicePointer> {
+    pub fn range(&self, offset: usize, len: usize) -> Result<DevicePointer<'_>> {
         self.all().range(offset, len)
     }
 }
 
-impl DevicePointer {
+impl<'a> DevicePointer<'a> {
     /// The device address.
     pub fn address(self) -> u64 {
         self.address
@@ -104,9 +106,9 @@ impl DevicePointer {
     ///
     /// # Errors
     /// A range that is not inside this one.
-    pub fn range(self, offset: usize, len: usize) -> Result<DevicePointer> {
+    pub fn range(self, offset: usize, len: usize) -> Result<DevicePointer<'a>> {
         match offset.checked_add(len) {
-            Some(end) if end <= self.len => Ok(DevicePointer { address: self.address + offset as u64, len }),
+            Some(end) if end <= self.len => Ok(DevicePointer { address: self.address + offset as u64, len, ..self }),
             _ => Err(Error::Argument(format!(
                 "{len} bytes from offset {offset} on are not inside a device range of {} bytes",
                 self.len

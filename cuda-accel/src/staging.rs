@@ -146,7 +146,7 @@ impl StagingSlot {
     ///
     /// # Errors
     /// More bytes than a slot has; the driver's.
-    pub(crate) fn upload(mut self, copy: &Stream, to: DevicePointer) -> Result<()> {
+    pub(crate) fn upload(mut self, copy: &Stream, to: DevicePointer<'_>) -> Result<()> {
         let slot_bytes = self.shared.slot_bytes;
         if to.len() > slot_bytes {
             let len = to.len();

@@ -112,7 +112,7 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's.
-    pub fn fill(&self, to: DevicePointer, value: u8) -> Result<()> {
+    pub fn fill(&self, to: DevicePointer<'_>, value: u8) -> Result<()> {
         let current = self.device.enter("filling device memory")?;
         // SAFETY: the range is inside an allocation of the device.
         let code = unsafe { (current.driver.cuMemsetD8Async)(to.address(), value, to.len(), self.handle) };
@@ -123,7 +123,7 @@ impl Stream {
     ///
     /// # Errors
     /// Different lengths; the driver's.
-    pub fn copy_on_device(&self, from: DevicePointer, to: DevicePointer) -> Result<()> {
+    pub fn copy_on_device(&self, from: DevicePointer<'_>, to: DevicePointer<'_>) -> Result<()> {
         same_length(from.len(), to.len())?;
         let current = self.device.enter("copying on the device")?;
         // SAFETY: both ranges are inside allocations of the device.
@@ -139,7 +139,7 @@ impl Stream {
     ///
     /// # Errors
     /// Fewer bytes than that; the driver's.
-    pub unsafe fn copy_from_host(&self, from: &PinnedMemory, to: DevicePointer) -> Result<()> {
+    pub unsafe fn copy_from_host(&self, from: &PinnedMemory, to: DevicePointer<'_>) -> Result<()> {
         from.as_slice().get(..to.len()).map_or_else(|| same_length(from.len(), to.len()), |_| Ok(()))?;
         // SAFETY: long enough, and the caller leaves it alone.
         unsafe { self.upload_raw(from.as_ptr(), to) }
@@ -152,7 +152,7 @@ impl Stream {
     ///
     /// # Errors
     /// Fewer bytes than that; the driver's.
-    pub unsafe fn copy_to_host(&self, from: DevicePointer, to: &mut PinnedMemory) -> Result<()> {
+    pub unsafe fn copy_to_host(&self, from: DevicePointer<'_>, to: &mut PinnedMemory) -> Result<()> {
         if to.len() < from.len() {
             same_length(from.len(), to.len())?;
         }
@@ -168,7 +168,7 @@ impl Stream {
     ///
     /// # Safety
     /// `from` points to `to.len()` bytes that are neither written nor freed until the copy is done.
-    pub(crate) unsafe fn upload_raw(&self, from: *const u8, to: DevicePointer) -> Result<()> {
+    pub(crate) unsafe fn upload_raw(&self, from: *const u8, to: DevicePointer<'_>) -> Result<()> {
         let current = self.device.enter("uploading to the device")?;
         // SAFETY: by the caller's promise.
         let code = unsafe { (current.driver.cuMemcpyHtoDAsync_v2)(to.address(), from.cast(), to.len(), self.handle) };
@@ -181,7 +181,7 @@ impl Stream {
     ///
     /// # Errors
     /// Different lengths; the driver's.
-    pub fn write(&self, from: &[u8], to: DevicePointer) -> Result<()> {
+    pub fn write(&self, from: &[u8], to: DevicePointer<'_>) -> Result<()> {
         same_length(from.len(), to.len())?;
         // SAFETY: `from` is borrowed until the wait below is over.
         let queued = unsafe { self.upload_raw(from.as_ptr(), to) };
@@ -193,7 +193,7 @@ impl Stream {
     ///
     /// # Errors
     /// Different lengths; the driver's; also an error of work queued earlier.
-    pub fn read(&self, from: DevicePointer, to: &mut [u8]) -> Result<()> {
+    pub fn read(&self, from: DevicePointer<'_>, to: &mut [u8]) -> Result<()> {
         same_length(from.len(), to.len())?;
         let current = self.device.enter("copying from the device")?;
         // SAFETY: `to` is borrowed until the wait below is over.
