@@ -6,6 +6,7 @@
 
 mod buffer;
 mod convert;
+mod cuda;
 mod errors;
 mod estimate;
 mod feeding;
@@ -21,6 +22,8 @@ mod _native {
     use crate::buffer::Buffer;
     #[pymodule_export]
     use crate::convert::convert;
+    #[pymodule_export]
+    use crate::cuda::{cuda_device_count, cuda_unavailable};
     #[pymodule_export]
     use crate::estimate::estimate;
     #[pymodule_export]

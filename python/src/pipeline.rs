@@ -9,7 +9,10 @@ use crate::logging;
 use crate::samples::{PySamples, tag_object};
 use damacy::convert::Engine;
 use damacy::pipeline::Check;
-use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, Dtype, Error, PipelineConfig, PlanLimits, QueueLimits, Status};
+use damacy::{
+    Batch, BatchSpec, CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Dtype, Error, Executor, PipelineConfig,
+    PlanLimits, QueueLimits, Status,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::mem::ManuallyDrop;
@@ -30,16 +33,58 @@ impl SpecArgument {
     }
 }
 
-/// `damacy.CpuExecutor`.
+/// `damacy.CpuExecutor` or `damacy.CudaExecutor`.
 #[derive(FromPyObject)]
-pub struct ExecutorArgument {
-    engine: String,
-    limits: CpuLimitsArgument,
+pub enum ExecutorArgument {
+    /// The one with an engine.
+    Cpu {
+        /// Its name.
+        engine: String,
+        /// The CPU's.
+        limits: CpuLimitsArgument,
+    },
+    /// The one with a device.
+    Cuda {
+        /// Its number.
+        device: Option<u64>,
+        /// The GPU's.
+        limits: CudaLimitsArgument,
+    },
 }
 
+impl ExecutorArgument {
+    /// The host's.
+    fn read(self, py: Python<'_>) -> PyResult<Executor> {
+        match self {
+            ExecutorArgument::Cpu { engine, limits } => {
+                let CpuLimitsArgument { max_memory_bytes, workers, output_buffers } = limits;
+                let limits = CpuLimits { max_memory_bytes, workers, output_buffers };
+                Ok(CpuExecutor { engine: engine_of(py, &engine)?, limits }.into())
+            }
+            ExecutorArgument::Cuda { device, limits } => {
+                let CudaLimitsArgument { max_gpu_memory_bytes, max_host_memory_bytes, workers, output_buffers } = limits;
+                let limits = CudaLimits { max_gpu_memory_bytes, max_host_memory_bytes, workers, output_buffers };
+                // No driver counts as far: larger numbers are devices that do not exist either.
+                let device = device.map(|device| u32::try_from(device).unwrap_or(u32::MAX));
+                Ok(CudaExecutor { device, limits }.into())
+            }
+        }
+    }
+}
+
+/// `damacy.CpuLimits`.
 #[derive(FromPyObject)]
-struct CpuLimitsArgument {
+pub struct CpuLimitsArgument {
     max_memory_bytes: u64,
+    workers: Option<usize>,
+    output_buffers: Option<usize>,
+}
+
+/// `damacy.CudaLimits`.
+#[derive(FromPyObject)]
+pub struct CudaLimitsArgument {
+    max_gpu_memory_bytes: u64,
+    max_host_memory_bytes: u64,
     workers: Option<usize>,
     output_buffers: Option<usize>,
 }
@@ -92,14 +137,7 @@ impl Pipeline {
     ) -> PyResult<Pipeline> {
         let config = PipelineConfig {
             output: output.read(py)?,
-            executor: CpuExecutor {
-                engine: engine_of(py, &executor.engine)?,
-                limits: CpuLimits {
-                    max_memory_bytes: executor.limits.max_memory_bytes,
-                    workers: executor.limits.workers,
-                    output_buffers: executor.limits.output_buffers,
-                },
-            },
+            executor: executor.read(py)?,
             planner: limits.read(py)?,
             queues: QueueLimits { lookahead_samples: queues.lookahead_samples },
             drop_last,
@@ -144,10 +182,13 @@ impl Pipeline {
             ("decoded_bytes", stats.decoded_bytes),
             ("needed_bytes", stats.needed_bytes),
             ("output_bytes", stats.output_bytes),
+            ("upload_bytes", stats.upload_bytes),
             ("buffers", stats.buffers),
             ("buffers_held", stats.buffers_held),
             ("memory_bytes", stats.memory_bytes),
             ("peak_memory_bytes", stats.peak_memory_bytes),
+            ("gpu_memory_bytes", stats.gpu_memory_bytes),
+            ("peak_gpu_memory_bytes", stats.peak_gpu_memory_bytes),
         ] {
             figures.set_item(name, count)?;
         }
@@ -156,6 +197,7 @@ impl Pipeline {
             ("read_time", stats.read_time),
             ("decode_time", stats.decode_time),
             ("convert_time", stats.convert_time),
+            ("upload_wait_time", stats.upload_wait_time),
             ("wait_time", stats.wait_time),
         ] {
             figures.set_item(name, time.as_secs_f64())?;

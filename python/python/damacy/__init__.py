@@ -13,6 +13,7 @@ without a copy. Planning runs in a WebAssembly sandbox; reading, decoding and co
 (4, 6) bfloat16
 """
 
+from damacy import cuda
 from damacy._batch import Batch, BatchInfo, Device
 from damacy._convert import convert
 from damacy._cost import (
@@ -53,6 +54,8 @@ from damacy._values import (
     BatchSpec,
     CpuExecutor,
     CpuLimits,
+    CudaExecutor,
+    CudaLimits,
     Engine,
     PlanLimits,
     Planner,
@@ -72,6 +75,8 @@ __all__ = [
     "ChunkUse",
     "CpuExecutor",
     "CpuLimits",
+    "CudaExecutor",
+    "CudaLimits",
     "DamacyError",
     "DecodeError",
     "Device",
@@ -116,6 +121,7 @@ __all__ = [
     "Unsupported",
     "__version__",
     "convert",
+    "cuda",
     "estimate",
     "inspect",
     "plan",

@@ -7,6 +7,7 @@ only when the last of them is gone.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -14,15 +15,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from damacy import _native
+from damacy._check import INT64_MAX
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
 
 
+# DLPack's number for host memory.
+_CPU = 1
+
+
 class Device(NamedTuple):
-    """Where a batch lies, as DLPack writes it: ``(1, 0)`` is the CPU."""
+    """Where a batch lies, as DLPack writes it: ``(1, 0)`` is the CPU, ``(2, n)`` GPU ``n``.
+
+    >>> str(Device(1, 0)), str(Device(2, 1))
+    ('cpu', 'cuda:1')
+    """
 
     device_type: int
     device_id: int
+
+    def __str__(self) -> str:
+        """As torch writes it."""
+        return "cpu" if self.device_type == _CPU else f"cuda:{self.device_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,11 @@ class Batch:
     ``np.asarray(batch)``, ``np.from_dlpack(batch)``, ``torch.from_dlpack(batch)`` and
     ``jax.dlpack.from_dlpack(batch)`` view it without a copy. (NumPy's DLPack has no bfloat16;
     ``np.asarray`` gives :class:`ml_dtypes.bfloat16`.)
+
+    A batch on a GPU is viewed by ``torch.from_dlpack(batch)``, ``cupy.from_dlpack(batch)`` and the like, also without a
+    copy; :meth:`to_host` copies it into a NumPy array. Nothing waits for the GPU on the way: the consumer's stream does.
+    When the last view of such a batch is gone, the buffer is written again only after the work that is on the view's
+    stream by then. Work on another stream must be waited for by that one before, or given to :meth:`release` as an event.
     """
 
     __slots__ = ("__weakref__", "_buffer", "_info")
@@ -67,23 +86,39 @@ class Batch:
         """What the batch holds; still there after the release."""
         return self._info
 
-    def release(self, event: None = None) -> None:
+    def release(self, event: object = None) -> None:
         """Lets go of the buffer. Views made before stay valid and keep it from the pool. Idempotent.
 
         Args:
-            event: When the consumer is done with the buffer; a batch on the CPU has none, so only None is accepted.
+            event: For a batch on a GPU: a CUDA event that marks the end of the consumer's work, recorded already. The
+                buffer is not written again before. An int (its handle) or an object that has it as ``cuda_event``
+                (torch's), ``ptr`` (CuPy's) or ``handle``; it may be destroyed afterwards. A batch on the CPU accepts
+                None only.
+
+        Raises:
+            InvalidArgument: what is no event, or an event for a batch on the CPU or one that was released.
+            NativeCudaError: the driver does not know the event.
         """
         if event is not None:
-            raise InvalidArgument(f"event is {event!r}; a batch on the CPU accepts None only", "release")
+            if self._info.device.device_type == _CPU:
+                raise InvalidArgument(f"event is {event!r}; a batch on the CPU accepts None only", "release")
+            self._held("release").hold_until(_event_handle(event))
         self._buffer = None
 
-    def _held(self) -> _native.Buffer:
+    def _held(self, what: str = "export") -> _native.Buffer:
         buffer = self._buffer
         if buffer is None:
             raise InvalidArgument(
-                f"batch {self._info.id} has been released; make views before release(), or keep the batch", "export"
+                f"batch {self._info.id} has been released; make views before release(), or keep the batch", what
             )
         return buffer
+
+    def to_host(self) -> np.ndarray[Any, Any]:
+        """A copy in host memory, from wherever the batch lies."""
+        buffer = self._held()
+        flat = np.empty(self._info.nbytes, np.uint8)
+        buffer.copy_to(flat)
+        return flat.view(self._info.dtype.numpy).reshape(self._info.shape)
 
     def __dlpack__(
         self,
@@ -96,22 +131,31 @@ class Batch:
         """A DLPack capsule, as the Python array API standard says.
 
         Args:
-            stream: None; the CPU has no streams.
+            stream: The CPU has no streams: None. On a GPU the one that the consumer works on, which is made to wait for
+                the batch: None or 1 for the legacy default stream, 2 for the per-thread default stream, a handle, or -1
+                for no synchronisation at all.
             max_version: ``(1, 0)`` or above gives a versioned capsule, None or below a legacy one.
-            dl_device: None or ``(1, 0)``.
-            copy: True gives a copy of its own; None and False never copy.
+            dl_device: None or the batch's own; for a batch on a GPU also ``(1, 0)``, for a copy in host memory.
+            copy: True gives a copy of its own, in host memory; None copies to another device, False never.
 
         Raises:
-            BufferError: for a stream or another device.
+            BufferError: for another device, a copy that cannot be made, or a stream on the CPU.
+            InvalidArgument: a stream that is none.
+            NativeCudaError: a stream that the driver does not know.
         """
         return self._held().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """``(1, 0)``: the CPU."""
+        """``(1, 0)``: the CPU; ``(2, n)``: GPU ``n``."""
         return self._held().__dlpack_device__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """A NumPy view (a copy for another ``dtype``, or for ``copy=True``)."""
+        """A NumPy view (a copy for another ``dtype``, or for ``copy=True``); TypeError for a batch on a GPU."""
+        if self._info.device.device_type != _CPU:
+            raise TypeError(
+                f"batch {self._info.id} lies on {self._info.device}, which NumPy cannot view: copy it with "
+                "batch.to_host(), or view it with torch.from_dlpack(batch)"
+            )
         memory: Any = self._held()  # a buffer, which type checkers of Python 3.11 cannot know
         flat: np.ndarray[Any, Any] = np.frombuffer(memory, dtype=self._info.dtype.numpy)
         array = flat.reshape(self._info.shape)
@@ -138,3 +182,24 @@ class Batch:
         info = self._info
         released = ", released" if self._buffer is None else ""
         return f"<damacy.Batch {info.id}: {info.dtype} {info.shape}{released}>"
+
+
+def _event_handle(event: object) -> int:
+    for name in ("cuda_event", "ptr", "handle"):
+        if not isinstance(event, int) and hasattr(event, name):
+            event = getattr(event, name)
+            break
+    if isinstance(event, bool):
+        handle = None
+    else:
+        try:
+            handle = operator.index(event)  # type: ignore[arg-type]
+        except TypeError:
+            handle = None
+    if handle is None or not 0 < handle <= INT64_MAX:
+        raise InvalidArgument(
+            f"event is {event!r}; accepted are None, the handle of a recorded CUDA event, and an object that has it as "
+            "cuda_event, ptr or handle",
+            "release",
+        )
+    return handle

@@ -63,8 +63,9 @@ def optional_seconds(what: str, value: object) -> float | None:
     return None if wait == float("inf") else wait
 
 
-def instance(what: str, value: object, kind: type[_T]) -> _T:
-    """The value itself, if it is of that class."""
-    if isinstance(value, kind):
+def instance(what: str, value: object, *kinds: type[_T]) -> _T:
+    """The value itself, if it is of one of those classes."""
+    if isinstance(value, kinds):
         return value
-    raise InvalidArgument(f"{what} is {value!r}; accepted is a damacy.{kind.__name__}", "config")
+    accepted = " and ".join(f"a damacy.{kind.__name__}" for kind in kinds)
+    raise InvalidArgument(f"{what} is {value!r}; accepted {'is' if len(kinds) == 1 else 'are'} {accepted}", "config")

@@ -5,9 +5,22 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias, final
 
 from damacy._estimate import Job
-from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
+from damacy._values import BatchSpec, CpuExecutor, CudaExecutor, PlanLimits, QueueLimits, Sample
 
-__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert", "estimate", "inspect", "plan"]
+__all__ = [
+    "Buffer",
+    "Pipeline",
+    "__version__",
+    "after_fork",
+    "at_exit",
+    "before_fork",
+    "convert",
+    "cuda_device_count",
+    "cuda_unavailable",
+    "estimate",
+    "inspect",
+    "plan",
+]
 __version__: str
 
 # id, shape, dtype, nbytes, tags, memory
@@ -26,6 +39,10 @@ class Buffer:
         copy: bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
+    def hold_until(self, event: int) -> None:
+        """Keeps a buffer on a GPU from being written again before a CUDA event."""
+    def copy_to(self, host: Any) -> None:
+        """Copies the batch's bytes into a writable buffer of as many."""
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
 
@@ -36,7 +53,7 @@ class Pipeline:
     def __new__(
         cls,
         output: BatchSpec,
-        executor: CpuExecutor,
+        executor: CpuExecutor | CudaExecutor,
         limits: PlanLimits,
         queues: QueueLimits,
         drop_last: bool,
@@ -58,6 +75,12 @@ def plan(
     output: BatchSpec, samples: list[tuple[str, tuple[tuple[int, int], ...]]], limits: PlanLimits
 ) -> dict[str, Any]:
     """The fields of a ``damacy.Plan``; columns of int64 as little-endian bytes."""
+
+def cuda_unavailable() -> str | None:
+    """Why CUDA cannot be used, in one sentence; None if it can."""
+
+def cuda_device_count() -> int:
+    """The devices that the driver shows to this process; 0 without a driver."""
 
 def estimate(job: Job) -> str:
     """The fields of a ``damacy.Estimate`` as JSON."""

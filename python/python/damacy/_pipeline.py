@@ -19,9 +19,7 @@ from damacy._batch import Batch, BatchInfo, Device
 from damacy._check import instance, integer, optional_seconds
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
-from damacy._values import BatchSpec, CpuExecutor, Planner, QueueLimits, Sample
-
-_CPU = Device(1, 0)
+from damacy._values import BatchSpec, CpuExecutor, CudaExecutor, Planner, QueueLimits, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +39,19 @@ class Stats:
         decoded_bytes: Decoded bytes.
         needed_bytes: The crops in their source types.
         output_bytes: Bytes of the batches popped.
+        upload_bytes: Bytes copied to a GPU: decoded chunks, and the tables of batches.
         plan_time: Planning, seconds.
         read_time: Reading, seconds.
         decode_time: Decoding, seconds.
-        convert_time: Converting and scattering, seconds.
+        convert_time: Converting and scattering, seconds; for a GPU, staging chunks and starting copies and kernels.
+        upload_wait_time: Of it, waiting for copies to a GPU: long where these, and not decoding, are the limit.
         wait_time: What the consumer waited in ``pop``, seconds.
         buffers: Output buffers that exist now.
         buffers_held: Of them, held by the consumer.
         memory_bytes: Bytes of the budget in use now.
         peak_memory_bytes: Highest use of the budget.
+        gpu_memory_bytes: Bytes of the GPU's budget in use now; 0 on the CPU.
+        peak_gpu_memory_bytes: Highest use of the GPU's budget.
     """
 
     batches: int
@@ -64,15 +66,19 @@ class Stats:
     decoded_bytes: int
     needed_bytes: int
     output_bytes: int
+    upload_bytes: int
     plan_time: float
     read_time: float
     decode_time: float
     convert_time: float
+    upload_wait_time: float
     wait_time: float
     buffers: int
     buffers_held: int
     memory_bytes: int
     peak_memory_bytes: int
+    gpu_memory_bytes: int
+    peak_gpu_memory_bytes: int
 
     @property
     def decode_waste(self) -> float | None:
@@ -94,7 +100,7 @@ class Pipeline:
 
     Args:
         output: What every batch looks like.
-        executor: Who decodes and converts, with its memory limit.
+        executor: Who decodes and converts, and where batches lie, with its memory limits.
         planner: Limits of planning.
         queues: How far to look ahead.
         drop_last: Whether a last partial batch is dropped (and counted), or comes out at the end of iteration.
@@ -104,6 +110,7 @@ class Pipeline:
     Raises:
         InvalidArgument: an argument is not what is documented.
         BudgetExceeded: two output buffers do not fit the memory limit.
+        NativeCudaError: there is no CUDA driver, or it failed.
 
     >>> with Pipeline(BatchSpec(samples=2, shape=(3, 3), dtype="u8")) as pipeline:
     ...     pipeline.push([Sample(store, [(0, 3), (0, 3)]), Sample(store, [(3, 6), (0, 3)])])
@@ -116,7 +123,7 @@ class Pipeline:
     def __init__(
         self,
         output: BatchSpec,
-        executor: CpuExecutor = CpuExecutor(),  # noqa: B008 (immutable)
+        executor: CpuExecutor | CudaExecutor = CpuExecutor(),  # noqa: B008 (immutable)
         planner: Planner = Planner(),  # noqa: B008
         queues: QueueLimits = QueueLimits(),  # noqa: B008
         drop_last: bool = True,
@@ -125,7 +132,7 @@ class Pipeline:
         if not isinstance(drop_last, bool):
             raise InvalidArgument(f"drop_last is {drop_last!r}; accepted are True and False", "config")
         self._output = instance("output", output, BatchSpec)
-        self._executor = instance("executor", executor, CpuExecutor)
+        self._executor = instance("executor", executor, CpuExecutor, CudaExecutor)
         self._drop_last = drop_last
         self._native = _native.Pipeline(
             output,
@@ -224,7 +231,8 @@ class Pipeline:
 
 def _batch(parts: _native._BatchParts) -> Batch:
     id_, shape, dtype, nbytes, tags, buffer = parts
-    return Batch(BatchInfo(id_, shape[0], shape, Dtype(dtype), _CPU, nbytes, tags), buffer)
+    device = Device(*buffer.__dlpack_device__())
+    return Batch(BatchInfo(id_, shape[0], shape, Dtype(dtype), device, nbytes, tags), buffer)
 
 
 def _raising(error: Exception) -> Iterator[Sample]:

@@ -37,7 +37,7 @@ impl GpuBuffer {
         self.inner.memory.device().index()
     }
 
-    pub(super) fn place(&self) -> DevicePointer {
+    pub(super) fn place(&self) -> DevicePointer<'_> {
         self.inner.memory.all()
     }
 

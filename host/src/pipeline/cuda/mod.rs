@@ -24,7 +24,24 @@ pub(super) use layout::Layout;
 pub(super) use upload::Upload;
 pub(super) use window::GpuWindow;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
+
+/// Why a [`CudaExecutor`](super::CudaExecutor) cannot be used in this process, in one sentence; `None` if it can. The
+/// driver is opened at the first call, here or for the first such executor.
+pub fn cuda_unavailable() -> Option<String> {
+    damacy_cuda::availability().err().map(|why| why.to_string())
+}
+
+/// The devices that the driver shows to this process, as `CUDA_VISIBLE_DEVICES` says; 0 without a driver.
+///
+/// # Errors
+/// `Cuda` if the driver fails.
+pub fn cuda_device_count() -> Result<u32> {
+    match damacy_cuda::availability() {
+        Ok(()) => damacy_cuda::device_count().map_err(failed("config")),
+        Err(_) => Ok(0),
+    }
+}
 
 /// The driver's error as the pipeline's; `what` is the stage.
 fn failed(what: &'static str) -> impl Fn(damacy_cuda::Error) -> Error {

@@ -35,7 +35,9 @@ impl Upload {
         match content {
             Content::Missing => on_gpu.set_missing(chunk),
             Content::Decoded(elements) => {
-                let place = on_gpu.range(on_gpu.layout().chunk(chunk), elements.len()).map_err(failed("upload"))?;
+                let segment = on_gpu.segment().ok_or_else(given_back)?;
+                let start = on_gpu.layout().chunk(chunk) as usize;
+                let place = segment.range(start, elements.len()).map_err(failed("upload"))?;
                 copy(&*self.gpu.work()?, elements, place, figures)?;
             }
         }
@@ -63,27 +65,28 @@ impl Upload {
                 .map_err(|error| internal(&error.to_string()))?,
         };
         table.clear();
+        let segment = on_gpu.segment().ok_or_else(given_back)?;
         let missing = |chunk| on_gpu.is_missing(chunk);
-        on_gpu.layout().tabulate(&window.plan, &window.arrays, batch, on_gpu.offset(), missing, &mut table)?;
+        on_gpu.layout().tabulate(&window.plan, &window.arrays, batch, segment.offset(), missing, &mut table)?;
         let (start, room) = on_gpu.layout().table(batch);
         if table.bytes() as u64 > room {
             return Err(internal("a batch's table is larger than planned"));
         }
         let output = window.batches[batch].memory.gpu().ok_or_else(|| internal("a batch that is not on the GPU"))?;
-        let place = on_gpu.range(start, table.bytes()).map_err(failed("assemble"))?;
+        let place = segment.range(start as usize, table.bytes()).map_err(failed("assemble"))?;
         let placed = work.assembler().place_table(&table, work.arena(), place, work.staging());
         let placed = placed.map_err(failed("assemble"))?.ok_or_else(closed)?;
         figures.upload_bytes += table.bytes() as u64;
         self.table = Some(table);
         let ready = work.assembler().assemble(&placed, output.place(), output.fence()).map_err(failed("assemble"))?;
-        on_gpu.read_until(&ready);
+        segment.read_until(&ready);
         output.set_ready(ready);
         Ok(())
     }
 }
 
 /// Copies bytes through staging slots, which it may have to wait for.
-fn copy(work: &Work, bytes: &[u8], place: DevicePointer, figures: &mut Stats) -> Result<()> {
+fn copy(work: &Work, bytes: &[u8], place: DevicePointer<'_>, figures: &mut Stats) -> Result<()> {
     let mut done = 0;
     for piece in bytes.chunks(work.staging().slot_bytes()) {
         let begun = Instant::now();
@@ -101,6 +104,10 @@ fn copy(work: &Work, bytes: &[u8], place: DevicePointer, figures: &mut Stats) ->
 
 fn gpu_window(window: &Window) -> Result<&GpuWindow> {
     window.gpu.as_ref().ok_or_else(|| internal("a window without a place on the GPU"))
+}
+
+fn given_back() -> Error {
+    internal("a window's place on the GPU was given back before its last batch")
 }
 
 fn closed() -> Error {
