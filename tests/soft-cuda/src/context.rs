@@ -1,0 +1,295 @@
+//! Contexts: retained, made, current on a thread -> the home of memory, streams, events and modules.
+//!
+//! A context that goes checks that nothing of it is left, and takes along what is.
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::abi::Out;
+use crate::call::{Answer, Call, Needs, call, missing, refuse};
+use crate::codes::{CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_VALUE, PRIMARY_CONTEXT_ACTIVE};
+use crate::device;
+use crate::state::{Driver, State};
+use crate::{memory, module, queue, stream};
+
+pub struct Context {
+    pub device: usize,
+    /// Made by `cuDevicePrimaryCtxRetain`.
+    pub primary: bool,
+    /// A primary context that nobody retains is kept, as a handle only.
+    pub alive: bool,
+    /// The code that all calls in it return after a failure that sticks.
+    pub poison: Option<Code>,
+    /// The legacy default stream, once it was used.
+    pub legacy: Option<u64>,
+    /// Each thread's per-thread default stream, once it was used.
+    pub per_thread: Vec<(std::thread::ThreadId, u64)>,
+    pub flags: c_uint,
+}
+
+impl Context {
+    fn new(device: usize, primary: bool, flags: c_uint) -> Self {
+        Self { device, primary, alive: true, poison: None, legacy: None, per_thread: Vec::new(), flags }
+    }
+}
+
+thread_local! {
+    static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The top of this thread's stack of contexts.
+pub fn current() -> Option<u64> {
+    STACK.with_borrow(|stack| stack.last().copied())
+}
+
+/// `context` if it is alive, else the violation and the code.
+fn known(state: &mut State, context: u64, name: &str) -> Result<u64, Code> {
+    match state.contexts.get(context) {
+        Some(found) if found.alive => Ok(context),
+        Some(_) => {
+            let number = state.contexts.number(context);
+            let text = format!("{name}: the primary context {number} is retained by nobody");
+            Err(refuse(state, ("context-destroyed", text), CONTEXT_IS_DESTROYED))
+        }
+        None => {
+            let violation = missing(&state.contexts, context, name);
+            Err(refuse(state, violation, INVALID_CONTEXT))
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxRetain(context: Out<u64>, device: c_int) -> Code {
+    call("cuDevicePrimaryCtxRetain", Needs::Init, |driver, _| {
+        let index = device::index(driver, device)?;
+        if let Some(code) = driver.devices[index].lost {
+            return Err(code);
+        }
+        if context.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let mut handle = driver.devices[index].primary;
+        let flags = driver.devices[index].flags;
+        if handle == 0 {
+            handle = driver.contexts.insert(Context::new(index, true, flags));
+            driver.devices[index].primary = handle;
+        } else if driver.devices[index].retained == 0
+            && let Some(found) = driver.contexts.get_mut(handle)
+        {
+            *found = Context::new(index, true, flags);
+        }
+        driver.devices[index].retained += 1;
+        context.put(handle)
+    })
+}
+
+fn release_primary(device: c_int, name: &'static str, all: bool) -> Code {
+    call(name, Needs::Init, |driver, _| {
+        let index = device::index(driver, device)?;
+        if driver.devices[index].retained == 0 {
+            if all {
+                return Ok(());
+            }
+            driver
+                .violations
+                .add("context-destroyed", format!("{name}: nobody retains the primary context of device {device}"));
+            return Err(INVALID_CONTEXT);
+        }
+        driver.devices[index].retained -= 1;
+        if all {
+            driver.devices[index].retained = 0;
+        }
+        if driver.devices[index].retained == 0 {
+            let context = driver.devices[index].primary;
+            end(driver, context, name);
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
+    release_primary(device, "cuDevicePrimaryCtxRelease_v2", false)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxReset_v2(device: c_int) -> Code {
+    release_primary(device, "cuDevicePrimaryCtxReset_v2", true)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>) -> Code {
+    call("cuDevicePrimaryCtxGetState", Needs::Init, |driver, _| {
+        let device = &driver.devices[device::index(driver, device)?];
+        flags.put_if_wanted(device.flags);
+        active.put(c_int::from(device.retained > 0))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) -> Code {
+    call("cuDevicePrimaryCtxSetFlags_v2", Needs::Init, |driver, _| {
+        let index = device::index(driver, device)?;
+        if driver.devices[index].retained > 0 && driver.devices[index].flags != flags {
+            return Err(PRIMARY_CONTEXT_ACTIVE);
+        }
+        driver.devices[index].flags = flags;
+        Ok(())
+    })
+}
+
+fn create(driver: &mut Driver, context: &Out<u64>, flags: c_uint, device: c_int) -> Answer {
+    let index = device::index(driver, device)?;
+    if let Some(code) = driver.devices[index].lost {
+        return Err(code);
+    }
+    if context.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let handle = driver.contexts.insert(Context::new(index, false, flags));
+    STACK.with_borrow_mut(|stack| stack.push(handle));
+    context.put(handle)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxCreate_v2(context: Out<u64>, flags: c_uint, device: c_int) -> Code {
+    call("cuCtxCreate_v2", Needs::Init, |driver, _| create(driver, &context, flags, device))
+}
+
+/// The affinity parameters are taken and have no effect.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxCreate_v3(
+    context: Out<u64>,
+    _affinity: *const c_void,
+    _count: c_int,
+    flags: c_uint,
+    device: c_int,
+) -> Code {
+    call("cuCtxCreate_v3", Needs::Init, |driver, _| create(driver, &context, flags, device))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxCreate_v4(context: Out<u64>, _parameters: *const c_void, flags: c_uint, device: c_int) -> Code {
+    call("cuCtxCreate_v4", Needs::Init, |driver, _| create(driver, &context, flags, device))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxDestroy_v2(context: u64) -> Code {
+    call("cuCtxDestroy_v2", Needs::Init, |driver, call| {
+        known(driver, context, call.name)?;
+        if driver.contexts.get(context).is_some_and(|found| found.primary) {
+            return Err(INVALID_CONTEXT);
+        }
+        end(driver, context, call.name);
+        STACK.with_borrow_mut(|stack| stack.pop_if(|top| *top == context));
+        Ok(())
+    })
+}
+
+/// Ends a context: waits for its work, reports what is left in it, takes that along.
+pub fn end(driver: &mut Driver, context: u64, name: &str) {
+    let streams = driver.streams.handles(|stream| stream.context == context);
+    queue::drain(driver, &streams);
+    if let Some(found) = driver.contexts.get_mut(context) {
+        found.alive = false;
+        found.poison = None;
+        found.legacy = None;
+        found.per_thread.clear();
+    }
+    memory::end_context(driver, context, name);
+    module::end_context(driver, context, name);
+    let events = driver.events.handles(|event| event.context == context);
+    for event in events {
+        let number = driver.events.number(event);
+        driver.violations.add("leak", format!("{name}: event {number} was never destroyed"));
+        driver.events.remove(event);
+    }
+    stream::end_context(driver, context, name);
+    if driver.contexts.get(context).is_some_and(|found| !found.primary) {
+        driver.contexts.remove(context);
+    }
+    driver.changed();
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetCurrent(context: Out<u64>) -> Code {
+    call("cuCtxGetCurrent", Needs::Init, |_, _| context.put(current().unwrap_or(0)))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCurrent(context: u64) -> Code {
+    call("cuCtxSetCurrent", Needs::Init, |driver, call| {
+        if context != 0 {
+            known(driver, context, call.name)?;
+        }
+        STACK.with_borrow_mut(|stack| {
+            stack.pop();
+            if context != 0 {
+                stack.push(context);
+            }
+        });
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxPushCurrent_v2(context: u64) -> Code {
+    call("cuCtxPushCurrent_v2", Needs::Init, |driver, call| {
+        known(driver, context, call.name)?;
+        STACK.with_borrow_mut(|stack| stack.push(context));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxPopCurrent_v2(context: Out<u64>) -> Code {
+    call("cuCtxPopCurrent_v2", Needs::Init, |_, _| {
+        let top = STACK.with_borrow_mut(Vec::pop).ok_or(INVALID_CONTEXT)?;
+        context.put_if_wanted(top);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
+    // A broken context still knows its device.
+    call("cuCtxGetDevice", Needs::Init, |driver, call| {
+        let context = current().ok_or(INVALID_CONTEXT)?;
+        known(driver, context, call.name)?;
+        device.put(driver.contexts.get(context).map_or(0, |found| found.device as c_int))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetFlags(flags: Out<c_uint>) -> Code {
+    call("cuCtxGetFlags", Needs::Context, |driver, call| {
+        flags.put(driver.contexts.get(call.context).map_or(0, |context| context.flags))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetApiVersion(context: u64, version: Out<c_uint>) -> Code {
+    call("cuCtxGetApiVersion", Needs::Init, |driver, call| {
+        if context != 0 {
+            known(driver, context, call.name)?;
+        }
+        version.put(3020)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) -> Code {
+    call("cuCtxGetStreamPriorityRange", Needs::Context, |_, _| {
+        least.put_if_wanted(0);
+        greatest.put_if_wanted(-5);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSynchronize() -> Code {
+    call("cuCtxSynchronize", Needs::Context, |driver, call: &Call| {
+        let streams = driver.streams.handles(|stream| stream.context == call.context);
+        queue::synchronize(driver, call.context, &streams)
+    })
+}
