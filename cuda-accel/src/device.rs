@@ -6,12 +6,12 @@
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUcontext, CUdevice};
 
 use crate::availability::{device_count, driver};
+use crate::context::{Current, current_context, get_device, retain, retain_if_primary};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::numa::Numa;
@@ -259,10 +259,7 @@ impl Device {
 
     /// Makes the context current until the guard is dropped.
     pub(crate) fn enter(&self, stage: &'static str) -> Result<Current> {
-        let driver = self.context.driver;
-        // SAFETY: the handle is alive: `self` retains it, or the caller promised to.
-        driver.check("cuCtxPushCurrent", stage, unsafe { (driver.cuCtxPushCurrent_v2)(self.context.handle) })?;
-        Ok(Current { driver, stage, this_thread: PhantomData })
+        Current::enter(self.context.driver, self.context.handle, stage)
     }
 }
 
@@ -280,82 +277,6 @@ impl Drop for Context {
             self.driver.ignore("cuDevicePrimaryCtxRelease", "releasing the device's primary context", code);
         }
     }
-}
-
-/// The context is current on this thread; dropping restores the one before.
-pub(crate) struct Current {
-    pub(crate) driver: &'static Driver,
-    stage: &'static str,
-    /// What is current belongs to a thread: the guard stays on it.
-    this_thread: PhantomData<*const ()>,
-}
-
-impl Current {
-    pub(crate) fn check(&self, call: &'static str, code: u32) -> Result<()> {
-        self.driver.check(call, self.stage, code)
-    }
-
-    pub(crate) fn ignore(&self, call: &'static str, code: u32) {
-        self.driver.ignore(call, self.stage, code);
-    }
-}
-
-impl Drop for Current {
-    fn drop(&mut self) {
-        let mut popped: CUcontext = std::ptr::null_mut();
-        // SAFETY: pushed by `enter` on this thread, which the guard cannot leave.
-        let code = unsafe { (self.driver.cuCtxPopCurrent_v2)(&mut popped) };
-        self.driver.ignore("cuCtxPopCurrent", self.stage, code);
-    }
-}
-
-fn get_device(driver: &Driver, index: u32) -> Result<CUdevice> {
-    let mut device: CUdevice = 0;
-    // SAFETY: `device` is a valid place for the answer.
-    let code = unsafe { (driver.cuDeviceGet)(&mut device, index as c_int) };
-    driver.check("cuDeviceGet", "opening the device", code).map_err(|e| e.with_detail(|| format!("device {index}")))?;
-    Ok(device)
-}
-
-fn retain(driver: &Driver, device: CUdevice) -> Result<CUcontext> {
-    let mut handle: CUcontext = std::ptr::null_mut();
-    // SAFETY: `handle` is a valid place for the answer.
-    let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut handle, device) };
-    driver.check("cuDevicePrimaryCtxRetain", "opening the device's primary context", code)?;
-    Ok(handle)
-}
-
-/// Retains the primary context if that is what `handle` is. One that is not active is not made for asking.
-fn retain_if_primary(driver: &Driver, device: CUdevice, handle: CUcontext) -> Result<bool> {
-    let (mut flags, mut active) = (0, 0);
-    // SAFETY: both are valid places for the answers.
-    let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut active) };
-    driver.check("cuDevicePrimaryCtxGetState", "capturing the current context", code)?;
-    if active == 0 {
-        return Ok(false);
-    }
-    if retain(driver, device)? == handle {
-        return Ok(true);
-    }
-    // SAFETY: retained just above.
-    let code = unsafe { (driver.cuDevicePrimaryCtxRelease_v2)(device) };
-    driver.check("cuDevicePrimaryCtxRelease", "capturing the current context", code)?;
-    Ok(false)
-}
-
-/// The calling thread's current context and its device.
-fn current_context(driver: &Driver) -> Result<Option<(CUcontext, CUdevice)>> {
-    const STAGE: &str = "reading the current context";
-    let mut handle: CUcontext = std::ptr::null_mut();
-    let mut device: CUdevice = 0;
-    // SAFETY: `handle` is a valid place for the answer.
-    driver.check("cuCtxGetCurrent", STAGE, unsafe { (driver.cuCtxGetCurrent)(&mut handle) })?;
-    if handle.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: `device` is a valid place for the answer, and a context is current.
-    driver.check("cuCtxGetDevice", STAGE, unsafe { (driver.cuCtxGetDevice)(&mut device) })?;
-    Ok(Some((handle, device)))
 }
 
 /// A zero-terminated answer of the driver.

@@ -18,6 +18,7 @@
 mod arena;
 mod assembler;
 mod availability;
+mod context;
 mod converter;
 mod device;
 mod driver;

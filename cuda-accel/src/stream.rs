@@ -4,7 +4,8 @@ use std::fmt;
 
 use cudarc::driver::sys::CUstream;
 
-use crate::device::{Current, Device};
+use crate::context::Current;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::DevicePointer;

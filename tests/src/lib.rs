@@ -2,4 +2,6 @@
 
 pub mod conformance;
 pub mod levels;
+#[cfg(target_os = "linux")]
+pub mod soft_cuda;
 pub mod vectors;

@@ -42,6 +42,7 @@ pub const MAX_RANK: usize = damacy_core::convert::MAX_RANK;
 ///
 /// 16, or 8 where the output is narrower than the source, so that source and destination are read and written in
 /// accesses of 8 or 16 bytes, next to each other in neighbouring threads.
+#[inline]
 pub const fn unit_bytes(source: SourceType, output: Dtype) -> u32 {
     if output.width() < source.width() { 8 } else { 16 }
 }
@@ -78,6 +79,7 @@ pub struct AssembleParams {
 
 impl ConvertParams {
     /// Pointers to the parameters, as `cuLaunchKernel` takes them. They are valid as long as `self` is borrowed.
+    #[inline]
     pub fn arguments(&mut self) -> [*mut c_void; 3] {
         let ConvertParams { source, destination, elements } = self;
         [source, destination, elements].map(|field| core::ptr::from_mut(field).cast())
@@ -86,6 +88,7 @@ impl ConvertParams {
 
 impl AssembleParams {
     /// Pointers to the parameters, as `cuLaunchKernel` takes them. They are valid as long as `self` is borrowed.
+    #[inline]
     pub fn arguments(&mut self) -> [*mut c_void; 6] {
         let AssembleParams { source_base, batch, uses, axes, tile_uses, tiles } = self;
         [source_base, batch, uses, axes, tile_uses, tiles].map(|field| core::ptr::from_mut(field).cast())
@@ -150,6 +153,7 @@ pub struct UseRecord {
 pub const USE_FILL: u8 = 1;
 
 /// Blocks worth launching for a flat conversion on a device of so many multiprocessors; 0 if there is nothing to do.
+#[inline]
 pub fn convert_blocks(source: SourceType, output: Dtype, elements: u64, multiprocessors: u32) -> u32 {
     let unit_elements = u64::from(unit_bytes(source, output)) / output.width() as u64;
     // A last unit more where the destination is not aligned does no harm to leave out: the blocks loop.
@@ -157,10 +161,12 @@ pub fn convert_blocks(source: SourceType, output: Dtype, elements: u64, multipro
 }
 
 /// Blocks worth launching for so many tiles on a device of so many multiprocessors; 0 if there is nothing to do.
+#[inline]
 pub fn assemble_blocks(tiles: u64, multiprocessors: u32) -> u32 {
     blocks(tiles, multiprocessors)
 }
 
+#[inline]
 fn blocks(tiles: u64, multiprocessors: u32) -> u32 {
     let most = multiprocessors.max(1).saturating_mul(BLOCKS_PER_MULTIPROCESSOR);
     let wanted = tiles.div_ceil(u64::from(BLOCK_THREADS / WARP_THREADS));
@@ -191,6 +197,7 @@ macro_rules! outputs_of {
 /// use damacy_core::{Dtype, SourceType};
 /// assert_eq!(damacy_cuda_kernels::abi::convert_entry(SourceType::U16, Dtype::Bf16), "damacy_convert_u16_bf16");
 /// ```
+#[inline]
 pub const fn convert_entry(source: SourceType, output: Dtype) -> &'static str {
     match source {
         SourceType::U8 => outputs_of!(output, "u8"),
@@ -207,6 +214,7 @@ pub const fn convert_entry(source: SourceType, output: Dtype) -> &'static str {
 }
 
 /// Name of the assembly kernel of an output type: `damacy_assemble_<output>`, its parameters are [`AssembleParams`].
+#[inline]
 pub const fn assemble_entry(output: Dtype) -> &'static str {
     match output {
         Dtype::F32 => "damacy_assemble_f32",

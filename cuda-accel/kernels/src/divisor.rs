@@ -17,6 +17,7 @@ pub struct Divisor {
 
 impl Divisor {
     /// For a divisor from 1 to [`LARGEST`]; others are taken as the nearest of these.
+    #[inline]
     pub const fn new(divisor: u32) -> Divisor {
         let divisor = match divisor {
             0 => 1,

@@ -1,0 +1,17 @@
+//! Checks and measurements of damacy's GPU side: a device -> facts, pass or fail for each check, bandwidths.
+//!
+//! The program runs them on a real GPU (`docs/gpu/device-check.md`); the project's tests run the same functions against
+//! the soft driver, with small sizes. Nothing is read from files: vectors and kernels are in the binary.
+
+pub mod jobs;
+pub mod measure;
+pub mod random;
+pub mod vectors;
+
+mod assembly;
+mod flat;
+mod upload;
+
+pub use assembly::{AssemblyRate, assembly};
+pub use flat::{FlatRate, flat};
+pub use upload::{UploadRate, upload};

@@ -1,0 +1,94 @@
+//! Contexts, as the driver sees them: which is current, which is a device's primary one, made current for a while.
+
+use std::ffi::c_int;
+use std::marker::PhantomData;
+
+use cudarc::driver::sys::{CUcontext, CUdevice};
+
+use crate::driver::Driver;
+use crate::error::Result;
+
+/// The context is current on this thread; dropping restores the one before.
+pub(crate) struct Current {
+    pub(crate) driver: &'static Driver,
+    stage: &'static str,
+    /// What is current belongs to a thread: the guard stays on it.
+    this_thread: PhantomData<*const ()>,
+}
+
+impl Current {
+    /// Makes a context current until the guard is dropped; the handle is alive.
+    pub(crate) fn enter(driver: &'static Driver, handle: CUcontext, stage: &'static str) -> Result<Current> {
+        // SAFETY: the handle is alive: it is retained, or whoever captured it promised to keep it.
+        driver.check("cuCtxPushCurrent", stage, unsafe { (driver.cuCtxPushCurrent_v2)(handle) })?;
+        Ok(Current { driver, stage, this_thread: PhantomData })
+    }
+
+    pub(crate) fn check(&self, call: &'static str, code: u32) -> Result<()> {
+        self.driver.check(call, self.stage, code)
+    }
+
+    pub(crate) fn ignore(&self, call: &'static str, code: u32) {
+        self.driver.ignore(call, self.stage, code);
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let mut popped: CUcontext = std::ptr::null_mut();
+        // SAFETY: pushed by `enter` on this thread, which the guard cannot leave.
+        let code = unsafe { (self.driver.cuCtxPopCurrent_v2)(&mut popped) };
+        self.driver.ignore("cuCtxPopCurrent", self.stage, code);
+    }
+}
+
+/// The device of an index.
+pub(crate) fn get_device(driver: &Driver, index: u32) -> Result<CUdevice> {
+    let mut device: CUdevice = 0;
+    // SAFETY: `device` is a valid place for the answer.
+    let code = unsafe { (driver.cuDeviceGet)(&mut device, index as c_int) };
+    driver.check("cuDeviceGet", "opening the device", code).map_err(|e| e.with_detail(|| format!("device {index}")))?;
+    Ok(device)
+}
+
+/// Retains the device's primary context, making it if need be.
+pub(crate) fn retain(driver: &Driver, device: CUdevice) -> Result<CUcontext> {
+    let mut handle: CUcontext = std::ptr::null_mut();
+    // SAFETY: `handle` is a valid place for the answer.
+    let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut handle, device) };
+    driver.check("cuDevicePrimaryCtxRetain", "opening the device's primary context", code)?;
+    Ok(handle)
+}
+
+/// Retains the primary context if that is what `handle` is. One that is not active is not made for asking.
+pub(crate) fn retain_if_primary(driver: &Driver, device: CUdevice, handle: CUcontext) -> Result<bool> {
+    let (mut flags, mut active) = (0, 0);
+    // SAFETY: both are valid places for the answers.
+    let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut active) };
+    driver.check("cuDevicePrimaryCtxGetState", "capturing the current context", code)?;
+    if active == 0 {
+        return Ok(false);
+    }
+    if retain(driver, device)? == handle {
+        return Ok(true);
+    }
+    // SAFETY: retained just above.
+    let code = unsafe { (driver.cuDevicePrimaryCtxRelease_v2)(device) };
+    driver.check("cuDevicePrimaryCtxRelease", "capturing the current context", code)?;
+    Ok(false)
+}
+
+/// The calling thread's current context and its device.
+pub(crate) fn current_context(driver: &Driver) -> Result<Option<(CUcontext, CUdevice)>> {
+    const STAGE: &str = "reading the current context";
+    let mut handle: CUcontext = std::ptr::null_mut();
+    let mut device: CUdevice = 0;
+    // SAFETY: `handle` is a valid place for the answer.
+    driver.check("cuCtxGetCurrent", STAGE, unsafe { (driver.cuCtxGetCurrent)(&mut handle) })?;
+    if handle.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: `device` is a valid place for the answer, and a context is current.
+    driver.check("cuCtxGetDevice", STAGE, unsafe { (driver.cuCtxGetDevice)(&mut device) })?;
+    Ok(Some((handle, device)))
+}
