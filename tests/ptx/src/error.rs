@@ -69,7 +69,9 @@ pub enum Cause {
     Refused {
         /// "load" or "store".
         access: &'static str,
-        /// Address of its first byte.
+        /// The state space.
+        space: &'static str,
+        /// Address of its first byte, in that space.
         address: u64,
         /// Bytes.
         size: usize,
@@ -97,8 +99,8 @@ impl fmt::Display for Cause {
             Self::Misaligned { access, address, size } => {
                 write!(f, "{access} of {size} bytes at {address:#x}, which is not a multiple of {size}")
             }
-            Self::Refused { access, address, size, refusal } => {
-                write!(f, "{access} of {size} bytes at {address:#x}: {refusal}")
+            Self::Refused { access, space, address, size, refusal } => {
+                write!(f, "{access} of {size} bytes at {space} {address:#x}: {refusal}")
             }
             Self::Race { address, other: (block, thread) } => {
                 write!(f, "race at {address:#x} with block {block:?}, thread {thread:?}")

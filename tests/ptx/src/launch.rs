@@ -1,6 +1,8 @@
 //! Modules, kernels and launches: the public face of the machine.
 
-use crate::{Error, Fault, Memory, Statistics};
+use crate::machine::{self, Program};
+use crate::{Cause, Error, Fault, Memory, Statistics, text};
+use std::sync::Arc;
 
 /// A parsed PTX module.
 #[derive(Debug)]
@@ -13,8 +15,9 @@ impl Module {
     ///
     /// # Errors
     /// The first thing in it that this machine does not know.
-    pub fn parse(_text: &str) -> Result<Self, Error> {
-        unimplemented!("in the works")
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let programs = text::module(text)?;
+        Ok(Self { kernels: programs.into_iter().map(|program| Kernel { program: Arc::new(program) }).collect() })
     }
 
     /// The kernel of that name.
@@ -31,8 +34,7 @@ impl Module {
 /// A kernel, decoded. Clones share the code, and outlive the module.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    name: String,
-    parameters: Vec<Parameter>,
+    program: Arc<Program>,
 }
 
 /// A kernel's parameter.
@@ -59,8 +61,10 @@ pub struct Launch<'a> {
     pub parameters: &'a [&'a [u8]],
     /// Instructions, of all threads together, after which the launch ends with an error.
     pub budget: u64,
-    /// Whether to look for races, which takes 50 bytes of host memory an access.
+    /// Whether to look for races, which takes much time, and 16 bytes of host memory for each byte touched.
     pub races: Races,
+    /// The bits of NaN where the ISA says "an unspecified NaN"; devices give 0x7fffffff. No result may depend on it.
+    pub unspecified_nan: u32,
 }
 
 /// Whether a launch looks for races between its threads.
@@ -69,13 +73,13 @@ pub enum Races {
     /// No.
     #[default]
     Ignore,
-    /// Two threads that touch the same global byte, one of them with a store, are an error at the end of the launch.
+    /// Two threads that touch the same global byte, one of them with a store and without a barrier between, are a fault.
     Report,
 }
 
 impl<'a> Launch<'a> {
-    /// Enough for any test, and a few minutes for an endless loop.
-    pub const DEFAULT_BUDGET: u64 = 20_000_000_000;
+    /// Enough for a batch of many MiB, and less than a minute for an endless loop.
+    pub const DEFAULT_BUDGET: u64 = 4_000_000_000;
 
     /// A launch along x, without dynamic shared memory, with the default budget.
     pub fn new(blocks: u32, threads: u32, parameters: &'a [&'a [u8]]) -> Self {
@@ -86,6 +90,7 @@ impl<'a> Launch<'a> {
             parameters,
             budget: Self::DEFAULT_BUDGET,
             races: Races::Ignore,
+            unspecified_nan: 0x7fff_ffff,
         }
     }
 }
@@ -93,19 +98,73 @@ impl<'a> Launch<'a> {
 impl Kernel {
     /// The entry's name.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.program.name
     }
 
     /// The parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
-        &self.parameters
+        &self.program.parameters
     }
 
     /// Runs all threads, block after block, and returns when the last one ended.
     ///
     /// # Errors
     /// A launch that does not fit the kernel; else the first thread's fault.
-    pub fn launch(&self, _launch: &Launch<'_>, _memory: &dyn Memory) -> Result<Statistics, Fault> {
-        unimplemented!("in the works")
+    pub fn launch(&self, launch: &Launch<'_>, memory: &dyn Memory) -> Result<Statistics, Fault> {
+        let parameters = self.packed(launch).and_then(|parameters| {
+            self.check_sizes(launch)?;
+            Ok(parameters)
+        });
+        let parameters = parameters.map_err(|reason| Fault {
+            kernel: self.name().to_owned(),
+            line: 0,
+            thread: None,
+            cause: Cause::Launch(reason),
+        })?;
+        machine::run(&self.program, launch, &parameters, memory)
+    }
+
+    /// The parameters as they lie in parameter space.
+    fn packed(&self, launch: &Launch<'_>) -> Result<Vec<u8>, String> {
+        let program = &*self.program;
+        let (given, expected) = (launch.parameters.len(), program.parameters.len());
+        if given != expected {
+            return Err(format!("{given} parameters, {expected} are expected"));
+        }
+        let mut packed = vec![0; program.parameter_bytes];
+        for ((parameter, &offset), bytes) in program.parameters.iter().zip(&program.offsets).zip(launch.parameters) {
+            if bytes.len() != parameter.size {
+                return Err(format!("{} bytes for {}, which has {}", bytes.len(), parameter.name, parameter.size));
+            }
+            packed[offset..offset + parameter.size].copy_from_slice(bytes);
+        }
+        Ok(packed)
+    }
+
+    /// The limits of devices from compute capability 7.5 on, and the kernel's own.
+    fn check_sizes(&self, launch: &Launch<'_>) -> Result<(), String> {
+        let Launch { grid, block, shared_bytes, .. } = *launch;
+        let within = |extents: [u32; 3], limits: [u32; 3]| {
+            extents.iter().zip(limits).all(|(&extent, limit)| (1..=limit).contains(&extent))
+        };
+        if !within(grid, [0x7fff_ffff, 0xffff, 0xffff]) {
+            return Err(format!("grid {grid:?}, expected 1 to 2147483647, 65535 and 65535 blocks"));
+        }
+        let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
+        if !within(block, [1024, 1024, 64]) || threads > 1024 {
+            return Err(format!("block {block:?}, expected 1 to 1024, 1024 and 64 threads, at most 1024 in all"));
+        }
+        match (self.program.only_block, self.program.largest_block) {
+            (Some(only), _) if only != block => return Err(format!("block {block:?}, the kernel requires {only:?}")),
+            (_, Some(largest)) if threads > largest.iter().map(|&extent| u64::from(extent)).product() => {
+                return Err(format!("block {block:?}, the kernel allows {largest:?}"));
+            }
+            _ => {}
+        }
+        let shared = self.program.shared_bytes + shared_bytes as usize;
+        if shared > 48 << 10 {
+            return Err(format!("{shared} bytes of shared memory, a block has 49152"));
+        }
+        Ok(())
     }
 }

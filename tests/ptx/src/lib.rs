@@ -9,9 +9,12 @@
 
 mod error;
 mod heap;
+mod isa;
 mod launch;
+mod machine;
 mod memory;
 mod statistics;
+mod text;
 
 pub use error::{Cause, Error, Fault};
 pub use heap::Heap;

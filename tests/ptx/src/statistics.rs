@@ -1,10 +1,10 @@
 //! What a launch did: instructions by class, accesses by space and width.
 
+use crate::machine::Kind;
 use std::collections::BTreeMap;
 
 /// Kinds of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
 pub enum Class {
     /// Integer arithmetic, shifts, bit fields, logic.
     Integer,
@@ -81,4 +81,22 @@ pub struct Statistics {
     pub stores: Traffic,
     /// Accesses of both directions to other spaces than global memory and parameters.
     pub other: BTreeMap<Space, Traffic>,
+}
+
+/// Puts the interpreter's counts, one a kind, into the statistics.
+pub(crate) fn count(statistics: &mut Statistics, counts: &[u64; Kind::COUNT]) {
+    let classes = [
+        (Kind::Integer, Class::Integer),
+        (Kind::Float, Class::Float),
+        (Kind::Compare, Class::Compare),
+        (Kind::Convert, Class::Convert),
+        (Kind::Move, Class::Move),
+        (Kind::Load, Class::Load),
+        (Kind::Store, Class::Store),
+        (Kind::Control, Class::Control),
+    ];
+    for (kind, class) in classes {
+        statistics.by_class.insert(class, counts[kind as usize]);
+        statistics.instructions += counts[kind as usize];
+    }
 }
