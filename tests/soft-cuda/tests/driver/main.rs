@@ -1,0 +1,11 @@
+//! The soft driver as a program sees it: through the exported calls of the built library.
+
+mod contexts;
+mod devices;
+mod failures;
+mod lifetimes;
+mod memory;
+mod order;
+mod processes;
+mod schedules;
+mod support;
