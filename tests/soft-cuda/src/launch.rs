@@ -137,8 +137,8 @@ pub fn execute(driver: &mut Driver, context: u64, by: &Access, clock: &Clock, is
     let parameters: Vec<&[u8]> = launch.parameters.iter().map(Vec::as_slice).collect();
     let result = driver.unlocked(|| {
         let Launch { grid, block, shared_bytes, .. } = *launch;
-        let budget = damacy_ptx::Launch::DEFAULT_BUDGET;
-        let work = damacy_ptx::Launch { grid, block, shared_bytes, parameters: &parameters, budget, races };
+        let work =
+            damacy_ptx::Launch { grid, block, shared_bytes, races, ..damacy_ptx::Launch::new(1, 1, &parameters) };
         launch.kernel.launch(&work, &memory)
     });
     let seen = memory.seen();

@@ -112,6 +112,11 @@ impl Memory {
         Place::Unknown
     }
 
+    /// The last allocation that ends at or before an address, for the texts.
+    pub fn before(&self, address: u64) -> Option<&Allocation> {
+        self.live.range(..=address).next_back().map(|(_, found)| found).filter(|found| found.end() <= address)
+    }
+
     /// The allocation around an address, freed or not as long as work may use it.
     fn around(&mut self, address: u64) -> Option<&mut Allocation> {
         self.live.range_mut(..=address).next_back().map(|(_, found)| found).filter(|found| address < found.end())

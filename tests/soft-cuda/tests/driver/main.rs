@@ -3,6 +3,7 @@
 mod contexts;
 mod devices;
 mod failures;
+mod kernels;
 mod lifetimes;
 mod memory;
 mod order;
