@@ -37,7 +37,7 @@ impl Upload {
             Content::Decoded(elements) => {
                 let segment = on_gpu.segment().ok_or_else(given_back)?;
                 let start = on_gpu.layout().chunk(chunk) as usize;
-                let place = segment.range(start, elements.len()).map_err(failed("upload"))?;
+                let place = segment.range(start, padded(elements.len())).map_err(failed("upload"))?;
                 copy(&*self.gpu.work()?, elements, place, figures)?;
             }
         }
@@ -85,19 +85,27 @@ impl Upload {
     }
 }
 
-/// Copies bytes through staging slots, which it may have to wait for.
+/// Kernels read whole words of 8 bytes, so a chunk ends with one.
+fn padded(bytes: usize) -> usize {
+    bytes.next_multiple_of(8)
+}
+
+/// Copies bytes, padded, through staging slots, which it may have to wait for.
 fn copy(work: &Work, bytes: &[u8], place: DevicePointer<'_>, figures: &mut Stats) -> Result<()> {
     let mut done = 0;
+    // Slots are whole pages, so only the last piece is padded.
     for piece in bytes.chunks(work.staging().slot_bytes()) {
         let begun = Instant::now();
         let slot = work.staging().acquire();
         figures.upload_wait_time += begun.elapsed();
         let mut slot = slot.map_err(failed("upload"))?.ok_or_else(closed)?;
-        slot.as_mut_slice()[..piece.len()].copy_from_slice(piece);
-        let to = place.range(done, piece.len()).map_err(failed("upload"))?;
+        let (filled, rest) = slot.as_mut_slice().split_at_mut(piece.len());
+        filled.copy_from_slice(piece);
+        rest[..padded(piece.len()) - piece.len()].fill(0);
+        let to = place.range(done, padded(piece.len())).map_err(failed("upload"))?;
         work.assembler().upload(slot, to).map_err(failed("upload"))?;
         done += piece.len();
-        figures.upload_bytes += piece.len() as u64;
+        figures.upload_bytes += to.len() as u64;
     }
     Ok(())
 }
