@@ -130,6 +130,9 @@ class _Versioned(ctypes.Structure):
     ]  # fmt: skip
 
 
+# A capsule does not copy its name.
+_LEGACY = (_Legacy, b"dltensor", b"used_dltensor")
+_VERSIONED = (_Versioned, b"dltensor_versioned", b"used_dltensor_versioned")
 _POINTER_OF = ctypes.pythonapi.PyCapsule_GetPointer
 _POINTER_OF.restype, _POINTER_OF.argtypes = c_void_p, [ctypes.py_object, c_char_p]
 _RENAME = ctypes.pythonapi.PyCapsule_SetName
@@ -141,11 +144,11 @@ class Tensor:
 
     def __init__(self, batch: damacy.Batch, stream: int | None = None, max_version: tuple[int, int] | None = (1, 0)) -> None:
         capsule = batch.__dlpack__(stream=stream, max_version=max_version)
-        kind, name = (_Legacy, b"dltensor") if max_version is None else (_Versioned, b"dltensor_versioned")
+        kind, name, used = _LEGACY if max_version is None else _VERSIONED
         address = _POINTER_OF(capsule, name)
         self.managed = kind.from_address(address)
         self.address = address
-        _RENAME(capsule, b"used_" + name)
+        _RENAME(capsule, used)
         tensor = self.managed.tensor
         self.device = (tensor.device_type, tensor.device_id)
         self.data = tensor.data + tensor.byte_offset

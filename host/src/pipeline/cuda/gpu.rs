@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared by planner and workers. What it holds on the GPU is given back by [`Gpu::close`], whoever still holds it.
 pub(in crate::pipeline) struct Gpu {
-    device: InProcess<Device>,
     sizes: GpuSizes,
     spec: BatchSpec,
     work: Mutex<Option<Arc<Work>>>,
@@ -24,7 +23,7 @@ pub(in crate::pipeline) struct Gpu {
 /// What makes batches.
 pub(super) struct Work {
     // Dropped in this order: the first waits for the streams.
-    inner: InProcess<(Assembler, Arena, StagingRing)>,
+    inner: InProcess<(Assembler, Arena, StagingRing, Device)>,
 }
 
 impl Work {
@@ -39,6 +38,10 @@ impl Work {
     pub fn staging(&self) -> &StagingRing {
         &self.inner.2
     }
+
+    fn device(&self) -> &Device {
+        &self.inner.3
+    }
 }
 
 impl Gpu {
@@ -49,15 +52,15 @@ impl Gpu {
     pub fn open(executor: &CudaExecutor, sizes: &Sizes, spec: &BatchSpec) -> Result<Option<Arc<Gpu>>> {
         let Some(sizes) = sizes.gpu else { return Ok(None) };
         let device = open_device(executor.device)?;
-        let open = || -> damacy_cuda::Result<Work> {
+        let open = || -> damacy_cuda::Result<_> {
             let assembler = Assembler::new(&device, spec.dtype)?;
             let arena = Arena::new(assembler.copy_stream(), sizes.arena_bytes as usize)?;
             let staging = StagingRing::new(&device, sizes.slots as usize, sizes.slot_bytes as usize)?;
-            Ok(Work { inner: InProcess::new((assembler, arena, staging)) })
+            Ok((assembler, arena, staging))
         };
-        let work = open().map_err(failed("config"))?;
-        let work = Mutex::new(Some(Arc::new(work)));
-        Ok(Some(Arc::new(Gpu { device: InProcess::new(device), sizes, spec: spec.clone(), work })))
+        let (assembler, arena, staging) = open().map_err(failed("config"))?;
+        let work = Work { inner: InProcess::new((assembler, arena, staging, device)) };
+        Ok(Some(Arc::new(Gpu { sizes, spec: spec.clone(), work: Mutex::new(Some(Arc::new(work))) })))
     }
 
     /// What makes batches.
@@ -79,7 +82,7 @@ impl Gpu {
     /// # Errors
     /// `Oom`, `Cuda`.
     pub fn new_buffer(&self) -> Result<GpuBuffer> {
-        GpuBuffer::new(&self.device, self.sizes.buffer_bytes as usize)
+        GpuBuffer::new(self.work()?.device(), self.sizes.buffer_bytes as usize)
     }
 
     /// Batches, as large as those of a window on average, that half of the arena holds: then two windows overlap.
@@ -127,9 +130,7 @@ impl Gpu {
 
     /// Wakes workers that wait for the GPU.
     pub fn stop(&self) {
-        if self.device.is_own()
-            && let Ok(work) = self.work()
-        {
+        if let Ok(work) = self.work() {
             work.staging().close();
         }
     }
@@ -160,7 +161,8 @@ fn open_device(index: Option<u32>) -> Result<Device> {
 
 /// Binds the calling worker to the cores near the GPU, if the system tells them and there are enough for it.
 pub(in crate::pipeline) fn bind_worker(gpu: &Gpu, index: usize) {
-    let cores = &gpu.device.numa().cpus;
+    let Ok(work) = gpu.work() else { return };
+    let cores = &work.device().numa().cpus;
     if index < cores.len() && damacy_cuda::bind_this_thread(cores) {
         log::debug!("worker {index} is bound to the {} cores near the GPU", cores.len());
     }

@@ -85,9 +85,9 @@ impl Upload {
     }
 }
 
-/// Kernels read whole words of 8 bytes, so a chunk ends with one.
+/// Kernels read whole words of 16 bytes, so a chunk ends with one.
 fn padded(bytes: usize) -> usize {
-    bytes.next_multiple_of(8)
+    bytes.next_multiple_of(16)
 }
 
 /// Copies bytes, padded, through staging slots, which it may have to wait for.
