@@ -13,6 +13,9 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         let make = EXCEPTION_FOR.import(py, "damacy._errors", "exception_for")?;
         let message = message_with_causes(error);
         let exception = make.call1((error.status() as u8, error.what(), message, error.is_starved()))?;
+        if let Some(errno) = system_error(error) {
+            exception.setattr("errno", errno)?;
+        }
         if let Some(cause) = python_cause(error) {
             // Not `value`: that would leave the traceback behind on Python 3.11.
             exception.setattr("__cause__", cause.clone_ref(py).into_value(py))?;
@@ -33,6 +36,15 @@ fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'stat
 
 fn python_cause(error: &Error) -> Option<&PyErr> {
     causes(error).find_map(|cause| cause.downcast_ref::<PyErr>())
+}
+
+/// The system's number of the failure, for exceptions that are `OSError`s.
+fn system_error(error: &Error) -> Option<i32> {
+    match error.status() {
+        Status::NotFound => Some(libc::ENOENT),
+        Status::Io => causes(error).find_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error()),
+        _ => None,
+    }
 }
 
 /// The message is complete on its own, but the system's words ("Permission denied") help; said once.

@@ -269,3 +269,30 @@ def test_other_threads_run_while_elements_are_converted():
     thread.join()
     # Held throughout, the interpreter would have let the thread in at the ends only.
     assert sum(start < t < end for t in ticks) >= 5
+
+
+def test_masked_elements_have_no_value_to_convert():
+    masked = np.ma.masked_array([1, 2, 300], mask=[False, True, False])
+    with pytest.raises(damacy.InvalidArgument, match=r"masked elements.*filled"):
+        convert(masked, "u8")
+    np.testing.assert_array_equal(convert(masked.filled(0), "u8"), [1, 0, 255])
+    np.testing.assert_array_equal(convert(np.ma.masked_array([1, 300]), "u8"), [1, 255])
+
+
+@pytest.mark.parametrize("device", [None, 1, (1,), ("cpu", 0), (1, 0, 0)])
+def test_a_malformed_dlpack_device_is_a_clear_error(device):
+    class Broken:
+        def __dlpack__(self, **_):
+            raise AssertionError("asked for data of an unknown device")
+
+        def __dlpack_device__(self):
+            return device
+
+    with pytest.raises((damacy.InvalidArgument, damacy.DtypeMismatch), match="accepted are"):
+        convert(Broken(), "u8")
+
+
+def test_an_output_that_no_memory_can_hold_is_a_clear_error():
+    for shape in ((1 << 18, 1 << 30), (1 << 31, 1 << 31)):  # a petabyte, and more bytes than an address can say
+        with pytest.raises(damacy.OutOfMemory, match="no memory for an output of shape"):
+            convert(np.broadcast_to(np.uint8(1), shape), "f32")

@@ -1,5 +1,6 @@
 """Batches come out in push order; errors at the batch they belong to, after the earlier ones, and sticky."""
 
+import errno
 import itertools
 import json
 import os
@@ -324,6 +325,23 @@ BROKEN = {
     "StorageError": make_directory,
     "Unsupported": lambda path: rewrite(path, codecs=[{"name": "bytes"}, {"name": "no-such-codec"}]),
 }
+def link_to_itself(path):
+    chunk = path / "c" / "2" / "0"
+    chunk.unlink()
+    chunk.symlink_to(chunk)
+
+
+@pytest.mark.parametrize(
+    "exception, change, number", [("NotFound", BROKEN["NotFound"], "ENOENT"), ("StorageError", link_to_itself, "ELOOP")]
+)
+def test_what_is_an_os_error_has_the_system_s_number(write, exception, change, number):
+    path = broken_store(write, change)
+    with damacy.Pipeline(damacy.BatchSpec(1, (1, 5), "u8")) as pipeline:
+        pipeline.push([damacy.Sample(path, [(2, 3), (0, 5)])])
+        with pytest.raises(OSError) as caught:
+            pipeline.pop(timeout=60)
+    assert type(caught.value) is getattr(damacy, exception)
+    assert caught.value.errno == getattr(errno, number)
 
 
 @pytest.mark.parametrize("exception", BROKEN)

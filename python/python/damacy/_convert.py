@@ -12,7 +12,7 @@ import numpy as np
 
 from damacy import _native
 from damacy._dtype import Dtype, _describe
-from damacy._errors import DtypeMismatch, InvalidArgument
+from damacy._errors import DtypeMismatch, InvalidArgument, OutOfMemory
 from damacy._values import Engine
 
 _SOURCES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32")
@@ -62,7 +62,7 @@ def convert(
     if name is None:
         raise _no_conversion(source.dtype)
     if out is None:
-        out = np.empty(source.shape, output.numpy)
+        out = _new(source.shape, output)
     else:
         _check_out(out, source.shape, output)
         if np.may_share_memory(source, out):
@@ -70,6 +70,13 @@ def convert(
     if source.size > 0:
         _run(source, name, out, output, chosen, limit)
     return out
+
+
+def _new(shape: tuple[int, ...], output: Dtype) -> np.ndarray[Any, Any]:
+    try:
+        return np.empty(shape, output.numpy)
+    except (MemoryError, ValueError) as error:  # ValueError: more bytes than an address can say
+        raise OutOfMemory(f"no memory for an output of shape {shape} in {output.full_name}", "convert") from error
 
 
 def _thread_limit(threads: SupportsIndex | None) -> int | None:
@@ -102,17 +109,23 @@ def _run(
 
 def _view(array: Any) -> np.ndarray[Any, Any]:
     """The array as NumPy sees it, without a copy where it can be had."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise InvalidArgument(
+            "a masked array with masked elements, which have no value to convert; accepted are arrays without: fill them "
+            "first, with array.filled(value)",
+            "convert",
+        )
     if isinstance(array, np.ndarray):
         return np.asarray(array)
     if not hasattr(array, "__dlpack__"):
         return _view_otherwise(array, None)
     try:
-        device = array.__dlpack_device__()
+        kind, number = (int(part) for part in array.__dlpack_device__())
     except Exception as error:
         return _view_otherwise(array, error)
-    if device[0] not in _HOST_DEVICES:
+    if kind not in _HOST_DEVICES:
         raise InvalidArgument(
-            f"the array is on DLPack device {tuple(device)}; accepted are CPU arrays: copy it to the CPU first",
+            f"the array is on DLPack device {(kind, number)}; accepted are CPU arrays: copy it to the CPU first",
             "convert",
         )
     try:

@@ -29,6 +29,9 @@ pub struct Output {
 
 /// Refuses a place that cannot be written to, before any work.
 pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
+    if place.as_os_str() == "-" {
+        return Err(Failure::usage("convert", "the output is a file, never standard output; ./- is a file named -"));
+    }
     match fs::metadata(place) {
         Ok(metadata) if !metadata.is_file() => {
             Err(Failure::inval(format!("{} is there and no regular file; it will not be replaced", place.display())))

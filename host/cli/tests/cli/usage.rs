@@ -60,6 +60,7 @@ fn wrong_usage_is_2_and_says_what_is_accepted() {
         (&["convert", "in", "out"], "--dtype"),
         (&["convert", "in", "out", "--dtype", "u8"], "--source"),
         (&["convert", "in.npy", "out", "--dtype", "u8", "--source", "u8"], "--source"),
+        (&["convert", "in", "-", "--dtype", "u8", "--source", "u8"], "never standard output"),
         (&["convert", "in", "out", "--dtype", "u8", "--source", "f64"], "float16 (f16)"),
         (&["convert", "in", "out", "--dtype", "u8", "--source", "u8", "--byte-order", "pdp"], "little and big"),
         (&["convert", "in", "out", "--dtype", "u8", "--source", "u8", "--engine", "gpu"], "sandbox"),
