@@ -72,8 +72,10 @@ pub fn f16_to_f32(x: F16) -> F32 {
 /// others. NaN keeps its sign and upper seven payload bits and is made quiet.
 #[inline]
 pub fn f32_to_bf16(x: F32) -> Bf16 {
+    // Both are computed and one is selected: GPUs would rather not branch.
     let nan = (x.0 >> 16) as u16 | BF16_QUIET;
-    if x.0 & !F32_SIGN > F32_INFINITY { Bf16(nan) } else { round_to_bf16(x) }
+    let Bf16(rounded) = round_to_bf16(x);
+    Bf16(if x.0 & !F32_SIGN > F32_INFINITY { nan } else { rounded })
 }
 
 /// f32 -> bf16 for values that are not NaN.

@@ -1,0 +1,289 @@
+//! The table of a batch's uses: boxes of chunks and fills in -> the bytes and parameters of one assembly launch.
+//!
+//! Every box is checked here, with overflow: inside its chunk, its chunk inside the sources, its place inside the batch.
+//! So a kernel that is given this table accesses nothing else. Belongs to one thread. Nothing is allocated for a use but
+//! its entries in the table, and a cleared table keeps its memory.
+//!
+//! Axes along which source and destination are both contiguous are merged, so that rows are as long as they can be.
+
+mod bytes;
+mod check;
+mod error;
+mod rows;
+
+pub use error::TableError;
+
+use bytes::bytes_of;
+use check::{c_steps, repeated, start_of};
+use damacy_core::{Dtype, SourceType};
+use damacy_cuda_kernels::abi::{
+    AXES_IN_RECORD, AssembleParams, AxisRecord, MAX_RANK, MAX_UNITS, TILE_UNITS, USE_FILL, UseRecord, assemble_blocks,
+    unit_bytes,
+};
+use damacy_cuda_kernels::divisor::Divisor;
+use rows::{Axis, Rows};
+
+/// Alignment that the table's address must have, and its size's granule.
+pub const TABLE_ALIGNMENT: u64 = 256;
+
+/// Alignment that a batch's address must have.
+pub const BATCH_ALIGNMENT: u64 = 64;
+
+/// What a box is filled with.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// A box of a decoded chunk: C order, native byte order.
+    Chunk {
+        /// Bytes from the sources' base address to the chunk; a multiple of 8.
+        offset: u64,
+        /// Elements along each axis of the chunk.
+        shape: &'a [u64],
+        /// Where the box starts in the chunk.
+        start: &'a [u64],
+    },
+    /// One source element, in native byte order, for the whole box.
+    Fill(&'a [u8]),
+}
+
+/// A box of a sample and where its elements come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Use<'a> {
+    /// Type of the chunk's elements, or of the fill element.
+    pub source: SourceType,
+    /// Where the elements come from.
+    pub content: Content<'a>,
+    /// Elements along each axis; where one is 0 nothing is written.
+    pub extent: &'a [u64],
+    /// Where the box starts in the sample.
+    pub target: &'a [u64],
+    /// Which sample of the batch, from 0.
+    pub sample: u64,
+}
+
+/// The uses of one batch.
+#[derive(Debug)]
+pub struct Table {
+    output: Dtype,
+    samples: u64,
+    shape: Vec<u64>,
+    /// Bytes from one neighbour to the next along each axis of a sample.
+    steps: Vec<u64>,
+    sample_bytes: u64,
+    source_bytes: u64,
+    uses: Vec<UseRecord>,
+    axes: Vec<AxisRecord>,
+    /// The use of each tile.
+    tile_uses: Vec<u32>,
+}
+
+impl Table {
+    /// An empty table for batches of `samples` samples of `shape` (C order) in `output`, from chunks that lie in
+    /// `source_bytes` bytes of device memory from a base address on.
+    ///
+    /// # Errors
+    /// A shape of too many axes, or one that no memory holds.
+    pub fn new(output: Dtype, samples: u64, shape: &[u64], source_bytes: u64) -> Result<Table, TableError> {
+        if shape.len() > MAX_RANK {
+            return Err(TableError::TooManyAxes { rank: shape.len() });
+        }
+        let mut steps = vec![0; shape.len()];
+        let sample_bytes = c_steps(shape, output.width(), &mut steps);
+        let batch_bytes = sample_bytes.and_then(|bytes| bytes.checked_mul(samples));
+        let (Some(sample_bytes), Some(0..=0x7fff_ffff_ffff_ffff)) = (sample_bytes, batch_bytes) else {
+            return Err(TableError::TooLarge { what: "the batch" });
+        };
+        Ok(Table {
+            output,
+            samples,
+            shape: shape.to_vec(),
+            steps,
+            sample_bytes,
+            source_bytes,
+            uses: Vec::new(),
+            axes: Vec::new(),
+            tile_uses: Vec::new(),
+        })
+    }
+
+    /// Removes all uses and keeps the memory.
+    pub fn clear(&mut self) {
+        self.uses.clear();
+        self.axes.clear();
+        self.tile_uses.clear();
+    }
+
+    /// Adds a use. Boxes of one table must not overlap in the batch: which of them is seen there is not defined.
+    ///
+    /// # Errors
+    /// A box that is not inside its chunk or its sample, a chunk that is not inside the sources. The table is unchanged.
+    pub fn push(&mut self, one: &Use<'_>) -> Result<(), TableError> {
+        let destination = self.destination(one)?;
+        let mut chunk_steps = [0; MAX_RANK];
+        let (origin, steps, fill) = match one.content {
+            Content::Chunk { offset, shape, start } => {
+                let origin = self.origin(one, offset, shape, start, &mut chunk_steps)?;
+                (Origin { first: origin, width: one.source.width() as u64 }, &chunk_steps[..shape.len()], None)
+            }
+            // A fill has no steps of its own: as the batch's they do not keep axes from merging.
+            Content::Fill(element) => {
+                let width = self.output.width() as u64;
+                (Origin { first: 0, width }, &self.steps[..], Some(repeated(one.source, element)?))
+            }
+        };
+        if one.extent.contains(&0) {
+            return Ok(());
+        }
+        let rows = Rows::new(one.extent, (steps, origin.width), (&self.steps, self.output.width() as u64));
+        let unit_bytes = u64::from(unit_bytes(one.source, self.output));
+        let row_units = rows.units(destination, self.output.width() as u64, unit_bytes);
+        let units = rows.outer().iter().try_fold(row_units, |units, axis| units.checked_mul(axis.extent));
+        let Some(units @ 1..=MAX_UNITS_64) = units else { return Err(TableError::TooLarge { what: "a box" }) };
+        let first_tile = self.tile_uses.len();
+        let tiles = units.div_ceil(TILE_UNITS.into()) as usize;
+        let axes = if rows.outer().len() > AXES_IN_RECORD { rows.outer().len() } else { 0 };
+        let room = [first_tile.checked_add(tiles), self.axes.len().checked_add(axes), Some(self.uses.len())];
+        if room.iter().any(|count| count.is_none_or(|count| u32::try_from(count).is_err())) {
+            return Err(TableError::TooLarge { what: "the table" });
+        }
+        let mut record = UseRecord {
+            source: origin.first,
+            destination,
+            fill: fill.unwrap_or(0),
+            row_elements: rows.elements as u32,
+            row_units: row_units as u32,
+            units: units as u32,
+            first_tile: first_tile as u32,
+            by_row_units: Divisor::new(row_units as u32),
+            source_type: one.source as u8,
+            flags: if fill.is_some() { USE_FILL } else { 0 },
+            outer_axes: rows.outer().len() as u16,
+            first_axis: self.axes.len() as u32,
+            reserved: 0,
+            outer: [NO_AXIS; AXES_IN_RECORD],
+        };
+        let axis_record = |axis: &Axis| AxisRecord {
+            extent: axis.extent as u32,
+            reserved: 0,
+            by_extent: Divisor::new(axis.extent as u32),
+            source_step: if fill.is_some() { 0 } else { axis.source },
+            destination_step: axis.destination,
+        };
+        if axes > 0 {
+            self.axes.extend(rows.outer().iter().map(axis_record));
+        } else {
+            for (place, axis) in record.outer.iter_mut().zip(rows.outer()) {
+                *place = axis_record(axis);
+            }
+        }
+        let index = self.uses.len() as u32;
+        self.tile_uses.resize(first_tile + tiles, index);
+        self.uses.push(record);
+        Ok(())
+    }
+
+    /// Bytes of the batch.
+    pub fn batch_bytes(&self) -> u64 {
+        self.sample_bytes * self.samples
+    }
+
+    /// The uses, as the kernel reads them.
+    pub fn uses(&self) -> &[UseRecord] {
+        &self.uses
+    }
+
+    /// Tiles of all uses; 0 means that there is nothing to launch.
+    pub fn tiles(&self) -> u64 {
+        self.tile_uses.len() as u64
+    }
+
+    /// Bytes of the table, without rounding.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.uses[..]) + size_of_val(&self.axes[..]) + size_of_val(&self.tile_uses[..])
+    }
+
+    /// Writes the table into the first [`Table::bytes`] bytes of `out`, for one copy to the device.
+    ///
+    /// # Errors
+    /// `out` is too small; nothing is written.
+    pub fn write(&self, out: &mut [u8]) -> Result<(), TableError> {
+        let (needed, given) = (self.bytes(), out.len());
+        let Some(out) = out.get_mut(..needed) else { return Err(TableError::NoRoom { needed, given }) };
+        let (uses, rest) = out.split_at_mut(size_of_val(&self.uses[..]));
+        let (axes, tiles) = rest.split_at_mut(size_of_val(&self.axes[..]));
+        uses.copy_from_slice(bytes_of(&self.uses));
+        axes.copy_from_slice(bytes_of(&self.axes));
+        tiles.copy_from_slice(bytes_of(&self.tile_uses));
+        Ok(())
+    }
+
+    /// The launch parameters, for a table that was written to the device address `table`.
+    ///
+    /// # Errors
+    /// An address that is not aligned: the sources to 8, the batch to 16, the table to 16.
+    pub fn params(&self, source_base: u64, batch: u64, table: u64) -> Result<AssembleParams, TableError> {
+        for (what, address, alignment) in
+            [("the sources", source_base, 8), ("the batch", batch, 16), ("the table", table, 16)]
+        {
+            if !address.is_multiple_of(alignment) {
+                return Err(TableError::Misaligned { what, at: address, alignment });
+            }
+        }
+        let axes = table.wrapping_add(size_of_val(&self.uses[..]) as u64);
+        let tile_uses = axes.wrapping_add(size_of_val(&self.axes[..]) as u64);
+        Ok(AssembleParams { source_base, batch, uses: table, axes, tile_uses, tiles: self.tiles() })
+    }
+
+    /// Blocks to launch on a device of so many multiprocessors; 0 if there is nothing to launch.
+    pub fn blocks(&self, multiprocessors: u32) -> u32 {
+        assemble_blocks(self.tiles(), multiprocessors)
+    }
+
+    /// Bytes from the batch's start to the first element of a box.
+    fn destination(&self, one: &Use<'_>) -> Result<u64, TableError> {
+        if one.sample >= self.samples {
+            return Err(TableError::NoSuchSample { sample: one.sample, samples: self.samples });
+        }
+        let within = start_of(&self.shape, &self.steps, one.target, one.extent, "sample")?;
+        Ok(one.sample * self.sample_bytes + within)
+    }
+
+    /// Bytes from the sources' base to the first element of a box, and the steps of its chunk.
+    fn origin(
+        &self,
+        one: &Use<'_>,
+        offset: u64,
+        shape: &[u64],
+        start: &[u64],
+        steps: &mut [u64; MAX_RANK],
+    ) -> Result<u64, TableError> {
+        let rank = self.shape.len();
+        if shape.len() != rank {
+            return Err(TableError::RankMismatch { what: "chunk", given: shape.len(), rank });
+        }
+        let steps = &mut steps[..rank];
+        let bytes = c_steps(shape, one.source.width(), steps).ok_or(TableError::TooLarge { what: "a chunk" })?;
+        if offset
+            .checked_add(bytes)
+            .and_then(|end| end.checked_next_multiple_of(8))
+            .is_none_or(|end| end > self.source_bytes)
+        {
+            return Err(TableError::OutsideSources { offset, bytes, source_bytes: self.source_bytes });
+        }
+        if !offset.is_multiple_of(8) {
+            return Err(TableError::Misaligned { what: "a chunk", at: offset, alignment: 8 });
+        }
+        Ok(offset + start_of(shape, steps, start, one.extent, "chunk")?)
+    }
+}
+
+/// Where a box's elements come from.
+struct Origin {
+    /// Bytes from the sources' base to the first element.
+    first: u64,
+    /// Bytes an element.
+    width: u64,
+}
+
+const MAX_UNITS_64: u64 = MAX_UNITS as u64;
+const NO_AXIS: AxisRecord =
+    AxisRecord { extent: 1, reserved: 0, by_extent: Divisor::new(1), source_step: 0, destination_step: 0 };
