@@ -327,6 +327,14 @@ fn kernels_read_what_was_written_or_what_they_wrote() {
     ok(soft.add(from, to, 51, 0));
     ok((soft.cuCtxSynchronize)());
     soft.expect_violation("unwritten-read", "reads bytes 200..204 of device allocation 2");
+    // Part of a word of which another part was written.
+    ok((soft.cuMemsetD8_v2)(to + 207, 0, 1));
+    ok(soft.add(from, to, 51, 0));
+    ok((soft.cuCtxSynchronize)());
+    soft.expect_none();
+    ok(soft.add(from, to, 53, 0));
+    ok((soft.cuCtxSynchronize)());
+    soft.expect_violation("unwritten-read", "reads bytes 208..212 of device allocation 2");
 }
 
 #[test]
