@@ -48,7 +48,7 @@ fn pairs() -> Vec<Pair> {
 }
 
 /// Times that the vector of a pair is repeated, so that several blocks have work.
-const REPEATS: usize = 30;
+const REPEATS: usize = 10;
 
 #[test]
 fn all_pairs_convert_as_the_vectors_say() {
