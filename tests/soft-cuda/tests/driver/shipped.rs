@@ -57,12 +57,13 @@ fn all_pairs_convert_as_the_vectors_say() {
     let module = out(|place| (soft.cuModuleLoadData)(place, image.as_ptr()));
     let (copies, work) = (soft.stream(), soft.stream());
     let (uploaded, done) = (soft.event(), soft.event());
-    let room = 1 << 18;
+    let pairs = pairs();
+    assert_eq!(pairs.len(), 100);
+    let longest = pairs.iter().map(|pair| pair.input.len().max(pair.expected.len())).max().expect("pairs");
+    let room = longest * REPEATS + 1024;
     let (staging, back) = (soft.pinned(room), soft.pinned(room));
     let (from, to) = (soft.device(room), soft.device(room));
     let mut random = Random(5);
-    let pairs = pairs();
-    assert_eq!(pairs.len(), 100);
     for pair in pairs {
         let (input, expected) = (pair.input.repeat(REPEATS), pair.expected.repeat(REPEATS));
         let name = CString::new(format!("damacy_convert_{}_{}", pair.source, pair.output)).expect("a name");
