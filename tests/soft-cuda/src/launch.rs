@@ -142,7 +142,7 @@ pub fn execute(driver: &mut Driver, context: u64, by: &Access, clock: &Clock, is
         let Launch { grid, block, shared_bytes, .. } = *launch;
         let work =
             damacy_ptx::Launch { grid, block, shared_bytes, races, ..damacy_ptx::Launch::new(1, 1, &parameters) };
-        launch.kernel.launch(&work, &memory)
+        launch.kernel.launch(&work, &memory).map_err(Box::new)
     });
     let seen = memory.seen();
     memory::touch(driver, &seen.reads, Mode::Read, WORD, by, clock);
