@@ -120,3 +120,28 @@ fn streams_and_events_of_another_context_are_refused_where_the_driver_refuses_th
     ok((soft.cuStreamSynchronize)(here));
     soft.expect_none();
 }
+
+#[test]
+fn threads_may_open_and_close_the_primary_context_at_once() {
+    let soft = Soft::with(&[("delay_us", "50")]);
+    ok((soft.cuInit)(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    soft.retain(0);
+                    let (stream, device) = (soft.stream(), soft.device(64));
+                    ok((soft.cuMemsetD8Async)(device, 1, 64, stream));
+                    ok((soft.cuStreamSynchronize)(stream));
+                    ok((soft.cuMemsetD8Async)(device, 2, 64, stream));
+                    ok((soft.cuStreamSynchronize)(stream));
+                    ok((soft.cuMemFree_v2)(device));
+                    ok((soft.cuStreamDestroy_v2)(stream));
+                    ok((soft.cuDevicePrimaryCtxRelease_v2)(0));
+                }
+            });
+        }
+    });
+    soft.expect_none();
+    assert_eq!((soft.count("retained"), soft.count("contexts"), soft.count("device_bytes")), (0, 0, 0));
+}

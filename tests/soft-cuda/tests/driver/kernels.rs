@@ -5,77 +5,11 @@ use std::ffi::CStr;
 use crate::support::{Soft, ok, out};
 
 /// `add`: to[i] = from[i] + 1 for i < n, 32-bit words. `wide`: the same, from one 24-byte parameter. `nothing`: no
-/// parameters. `twice`: two threads store to the same word.
-const PTX: &CStr = cr"
-.version 6.3
-.target sm_75
-.address_size 64
-
-.visible .entry add(.param .u64 to, .param .u64 from, .param .u32 n)
-{
-	.reg .pred %p<2>;
-	.reg .b32 %r<8>;
-	.reg .b64 %rd<8>;
-	ld.param.u64 %rd1, [to];
-	ld.param.u64 %rd2, [from];
-	ld.param.u32 %r1, [n];
-	mov.u32 %r2, %ctaid.x;
-	mov.u32 %r3, %ntid.x;
-	mov.u32 %r4, %tid.x;
-	mad.lo.s32 %r5, %r2, %r3, %r4;
-	setp.ge.u32 %p1, %r5, %r1;
-	@%p1 bra $done;
-	cvta.to.global.u64 %rd3, %rd1;
-	cvta.to.global.u64 %rd4, %rd2;
-	mul.wide.u32 %rd5, %r5, 4;
-	add.s64 %rd6, %rd4, %rd5;
-	ld.global.u32 %r6, [%rd6];
-	add.s32 %r7, %r6, 1;
-	add.s64 %rd7, %rd3, %rd5;
-	st.global.u32 [%rd7], %r7;
-$done:
-	ret;
-}
-
-.visible .entry wide(.param .align 8 .b8 all[24])
-{
-	.reg .pred %p<2>;
-	.reg .b32 %r<8>;
-	.reg .b64 %rd<8>;
-	ld.param.u64 %rd1, [all];
-	ld.param.u64 %rd2, [all+8];
-	ld.param.u32 %r1, [all+16];
-	mov.u32 %r4, %tid.x;
-	setp.ge.u32 %p1, %r4, %r1;
-	@%p1 bra $end;
-	cvta.to.global.u64 %rd3, %rd1;
-	cvta.to.global.u64 %rd4, %rd2;
-	mul.wide.u32 %rd5, %r4, 4;
-	add.s64 %rd6, %rd4, %rd5;
-	ld.global.u32 %r6, [%rd6];
-	add.s32 %r7, %r6, 1;
-	add.s64 %rd7, %rd3, %rd5;
-	st.global.u32 [%rd7], %r7;
-$end:
-	ret;
-}
-
-.visible .entry nothing()
-{
-	ret;
-}
-
-.visible .entry twice(.param .u64 to)
-{
-	.reg .b32 %r<3>;
-	.reg .b64 %rd<3>;
-	ld.param.u64 %rd1, [to];
-	cvta.to.global.u64 %rd2, %rd1;
-	mov.u32 %r1, %tid.x;
-	st.global.u32 [%rd2], %r1;
-	ret;
-}
-";
+/// parameters. `twice`: all threads store to the same word.
+const PTX: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("kernels.ptx"), "\0").as_bytes()) {
+    Ok(text) => text,
+    Err(_) => panic!("text without zeros"),
+};
 
 struct Kernels {
     soft: Soft,
@@ -327,6 +261,14 @@ fn kernels_read_what_was_written_or_what_they_wrote() {
     ok(soft.add(from, to, 51, 0));
     ok((soft.cuCtxSynchronize)());
     soft.expect_violation("unwritten-read", "reads bytes 200..204 of device allocation 2");
+    // Part of a word of which another part was written.
+    ok((soft.cuMemsetD8_v2)(to + 207, 0, 1));
+    ok(soft.add(from, to, 51, 0));
+    ok((soft.cuCtxSynchronize)());
+    soft.expect_none();
+    ok(soft.add(from, to, 53, 0));
+    ok((soft.cuCtxSynchronize)());
+    soft.expect_violation("unwritten-read", "reads bytes 208..212 of device allocation 2");
 }
 
 #[test]

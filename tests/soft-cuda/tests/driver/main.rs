@@ -9,4 +9,5 @@ mod memory;
 mod order;
 mod processes;
 mod schedules;
+mod shipped;
 mod support;

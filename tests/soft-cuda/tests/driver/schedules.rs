@@ -165,7 +165,7 @@ fn run(soft: &Soft, random: &mut Random, ordered: bool) -> Outcome {
 
 #[test]
 fn a_thousand_ordered_schedules_give_what_one_by_one_gives() {
-    let soft = Soft::ready(&[("delay_us", "60"), ("seed", "7")]);
+    let soft = Soft::ready(&[("delay_us", "30"), ("seed", "7")]);
     let mut waits = 0;
     for seed in 1..=1000 {
         let outcome = run(&soft, &mut Random(seed), true);
