@@ -55,7 +55,8 @@ int soft_cuda_clear_failures(void);
 
 /* Violations so far. Their kinds, in the report:
  *   race                   two accesses to the same bytes without an order, one of them a write
- *   unwritten-read         device memory read that nothing has written
+ *   unwritten-read         device memory read that nothing has written (by kernels: aligned words of 8 bytes without a
+ *                          written byte)
  *   source-changed         pinned memory that changed while a copy from it was under way
  *   use-after-free         copy from or to freed memory
  *   out-of-bounds          copy that ends behind its allocation

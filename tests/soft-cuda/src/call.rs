@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::codes::{
     self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, NOT_INITIALIZED, NOT_PERMITTED, SUCCESS, UNKNOWN,
 };
-use crate::context;
+use crate::current;
 use crate::failures::Manner;
 use crate::handles::{Missing, Table};
 use crate::state::{Driver, State, forked};
@@ -85,7 +85,7 @@ fn enter(driver: &mut Driver, name: &'static str, needs: Needs) -> Result<Call, 
     }
     let met = driver.failures.met_by(name);
     if matches!(needs, Needs::Context | Needs::Release) {
-        call.context = current(driver, name)?;
+        call.context = current_context(driver, name)?;
     }
     if let Some((code, manner)) = met {
         inject(driver, &mut call, code, manner)?;
@@ -100,8 +100,8 @@ fn enter(driver: &mut Driver, name: &'static str, needs: Needs) -> Result<Call, 
 }
 
 /// The current context, alive.
-fn current(driver: &mut State, name: &str) -> Result<u64, Code> {
-    let Some(context) = context::current() else {
+fn current_context(driver: &mut State, name: &str) -> Result<u64, Code> {
+    let Some(context) = current::top() else {
         driver.violations.add("no-context", format!("{name}: this thread has no current context"));
         return Err(INVALID_CONTEXT);
     };

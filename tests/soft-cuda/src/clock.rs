@@ -3,26 +3,44 @@
 //! An actor is the host (all its threads together: what one thread has waited for counts as known to all) or a stream.
 //! The order follows from the calls made, never from how threads happened to run, so a missing wait is found every time.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The host's actor number; streams count from 1.
 pub const HOST: u32 = 0;
 
-/// For each actor, how many of its steps are known to be done.
+/// For each actor, how many of its steps are known to be done: ascending by actor, since clocks are copied for every item
+/// and asked less often.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(BTreeMap<u32, u64>);
+pub struct Clock(Vec<(u32, u64)>);
 
 impl Clock {
     pub fn join(&mut self, other: &Clock) {
-        for (&actor, &step) in &other.0 {
-            let known = self.0.entry(actor).or_default();
-            *known = (*known).max(step);
+        let (mut ours, mut theirs) = (self.0.iter().copied().peekable(), other.0.iter().copied().peekable());
+        let mut joined = Vec::with_capacity(self.0.len().max(other.0.len()));
+        while let (Some(our), Some(their)) = (ours.peek().copied(), theirs.peek().copied()) {
+            if our.0 <= their.0 {
+                ours.next();
+            }
+            if their.0 <= our.0 {
+                theirs.next();
+            }
+            joined.push(match our.0.cmp(&their.0) {
+                Ordering::Less => our,
+                Ordering::Greater => their,
+                Ordering::Equal => (our.0, our.1.max(their.1)),
+            });
         }
+        joined.extend(ours);
+        joined.extend(theirs);
+        self.0 = joined;
     }
 
     pub fn set(&mut self, actor: u32, step: u64) {
-        self.0.insert(actor, step);
+        match self.0.binary_search_by_key(&actor, |entry| entry.0) {
+            Ok(index) => self.0[index].1 = step,
+            Err(index) => self.0.insert(index, (actor, step)),
+        }
     }
 
     /// Whether `access` is ordered before whoever holds this clock.
@@ -32,7 +50,7 @@ impl Clock {
 
     /// Whether so many steps of `actor` are known to be done.
     pub fn has(&self, actor: u32, step: u64) -> bool {
-        self.0.get(&actor).is_some_and(|&known| known >= step)
+        self.0.binary_search_by_key(&actor, |entry| entry.0).is_ok_and(|index| self.0[index].1 >= step)
     }
 }
 

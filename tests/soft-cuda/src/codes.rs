@@ -7,6 +7,15 @@ use crate::abi::Out;
 /// `CUresult`; anything but zero is an error.
 pub type Code = u32;
 
+pub const SUCCESS: Code = 0;
+
+const fn named(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("a name without zeros"),
+    }
+}
+
 /// Defines the constants and the table of their names.
 macro_rules! codes {
     ($($name:ident = $code:literal, $text:literal;)*) => {
@@ -18,20 +27,14 @@ macro_rules! codes {
         const TABLE: &[(Code, &CStr, &CStr)] = &[
             $((
                 $code,
-                match CStr::from_bytes_with_nul(concat!("CUDA_", codes!(@prefix $code), stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!("a name without zeros"),
-                },
+                named(concat!("CUDA_ERROR_", stringify!($name), "\0")),
                 $text,
             ),)*
         ];
     };
-    (@prefix 0) => { "" };
-    (@prefix $code:literal) => { "ERROR_" };
 }
 
 codes! {
-    SUCCESS = 0, c"no error";
     INVALID_VALUE = 1, c"invalid argument";
     OUT_OF_MEMORY = 2, c"out of memory";
     NOT_INITIALIZED = 3, c"initialization error";
@@ -86,7 +89,8 @@ fn describe(
     text: Out<*const libc::c_char>,
     which: impl Fn(&(Code, &'static CStr, &'static CStr)) -> &'static CStr,
 ) -> Code {
-    let found = TABLE.iter().find(|entry| entry.0 == code);
+    let success = (SUCCESS, c"CUDA_SUCCESS", c"no error");
+    let found = TABLE.iter().chain([&success]).find(|entry| entry.0 == code);
     let put = text.put(found.map_or(std::ptr::null(), |entry| which(entry).as_ptr()));
     match (put, found) {
         (Ok(()), Some(_)) => SUCCESS,

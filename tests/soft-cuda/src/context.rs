@@ -1,16 +1,17 @@
-//! Contexts: retained, made, current on a thread -> the home of memory, streams, events and modules.
+//! Contexts: retained and made -> the home of memory, streams, events and modules.
 //!
 //! A context that goes checks that nothing of it is left, and takes along what is.
 
-use std::cell::RefCell;
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::abi::Out;
 use crate::call::{Answer, Call, Needs, call, missing, refuse};
-use crate::codes::{CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_VALUE, PRIMARY_CONTEXT_ACTIVE};
+use crate::codes::{
+    CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_VALUE, NOT_INITIALIZED, PRIMARY_CONTEXT_ACTIVE,
+};
 use crate::device;
 use crate::state::{Driver, State};
-use crate::{memory, module, queue, stream};
+use crate::{current, memory, module, queue, stream};
 
 pub struct Context {
     pub device: usize,
@@ -18,6 +19,8 @@ pub struct Context {
     pub primary: bool,
     /// A primary context that nobody retains is kept, as a handle only.
     pub alive: bool,
+    /// Its work is waited for, and then it goes.
+    ending: bool,
     /// The code that all calls in it return after a failure that sticks.
     pub poison: Option<Code>,
     /// The legacy default stream, once it was used.
@@ -29,21 +32,12 @@ pub struct Context {
 
 impl Context {
     fn new(device: usize, primary: bool, flags: c_uint) -> Self {
-        Self { device, primary, alive: true, poison: None, legacy: None, per_thread: Vec::new(), flags }
+        Self { device, primary, alive: true, ending: false, poison: None, legacy: None, per_thread: Vec::new(), flags }
     }
 }
 
-thread_local! {
-    static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The top of this thread's stack of contexts.
-pub fn current() -> Option<u64> {
-    STACK.with_borrow(|stack| stack.last().copied())
-}
-
 /// `context` if it is alive, else the violation and the code.
-fn known(state: &mut State, context: u64, name: &str) -> Result<u64, Code> {
+pub fn known(state: &mut State, context: u64, name: &str) -> Result<u64, Code> {
     match state.contexts.get(context) {
         Some(found) if found.alive => Ok(context),
         Some(_) => {
@@ -62,11 +56,16 @@ fn known(state: &mut State, context: u64, name: &str) -> Result<u64, Code> {
 pub extern "C" fn cuDevicePrimaryCtxRetain(context: Out<u64>, device: c_int) -> Code {
     call("cuDevicePrimaryCtxRetain", Needs::Init, |driver, _| {
         let index = device::index(driver, device)?;
-        if let Some(code) = driver.devices[index].lost {
-            return Err(code);
-        }
         if context.is_null() {
             return Err(INVALID_VALUE);
+        }
+        // Another thread may be at the end of the last one.
+        driver.wait(|state| {
+            let primary = state.devices.get(index).map_or(0, |device| device.primary);
+            state.contexts.get(primary).is_none_or(|found| !found.ending)
+        });
+        if let Some(code) = driver.devices.get(index).ok_or(NOT_INITIALIZED)?.lost {
+            return Err(code);
         }
         let mut handle = driver.devices[index].primary;
         let flags = driver.devices[index].flags;
@@ -147,7 +146,7 @@ fn create(driver: &mut Driver, context: &Out<u64>, flags: c_uint, device: c_int)
         return Err(INVALID_VALUE);
     }
     let handle = driver.contexts.insert(Context::new(index, false, flags));
-    STACK.with_borrow_mut(|stack| stack.push(handle));
+    current::push(handle);
     context.put(handle)
 }
 
@@ -181,17 +180,21 @@ pub extern "C" fn cuCtxDestroy_v2(context: u64) -> Code {
             return Err(INVALID_CONTEXT);
         }
         end(driver, context, call.name);
-        STACK.with_borrow_mut(|stack| stack.pop_if(|top| *top == context));
+        current::pop_if(context);
         Ok(())
     })
 }
 
 /// Ends a context: waits for its work, reports what is left in it, takes that along.
 pub fn end(driver: &mut Driver, context: u64, name: &str) {
+    if let Some(found) = driver.contexts.get_mut(context) {
+        // Nothing new comes while others are let in.
+        found.alive = false;
+        found.ending = true;
+    }
     let streams = driver.streams.handles(|stream| stream.context == context);
     queue::drain(driver, &streams);
     if let Some(found) = driver.contexts.get_mut(context) {
-        found.alive = false;
         found.poison = None;
         found.legacy = None;
         found.per_thread.clear();
@@ -205,85 +208,13 @@ pub fn end(driver: &mut Driver, context: u64, name: &str) {
         driver.events.remove(event);
     }
     stream::end_context(driver, context, name);
+    if let Some(found) = driver.contexts.get_mut(context) {
+        found.ending = false;
+    }
     if driver.contexts.get(context).is_some_and(|found| !found.primary) {
         driver.contexts.remove(context);
     }
     driver.changed();
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxGetCurrent(context: Out<u64>) -> Code {
-    call("cuCtxGetCurrent", Needs::Init, |_, _| context.put(current().unwrap_or(0)))
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxSetCurrent(context: u64) -> Code {
-    call("cuCtxSetCurrent", Needs::Init, |driver, call| {
-        if context != 0 {
-            known(driver, context, call.name)?;
-        }
-        STACK.with_borrow_mut(|stack| {
-            stack.pop();
-            if context != 0 {
-                stack.push(context);
-            }
-        });
-        Ok(())
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxPushCurrent_v2(context: u64) -> Code {
-    call("cuCtxPushCurrent_v2", Needs::Init, |driver, call| {
-        known(driver, context, call.name)?;
-        STACK.with_borrow_mut(|stack| stack.push(context));
-        Ok(())
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxPopCurrent_v2(context: Out<u64>) -> Code {
-    call("cuCtxPopCurrent_v2", Needs::Init, |_, _| {
-        let top = STACK.with_borrow_mut(Vec::pop).ok_or(INVALID_CONTEXT)?;
-        context.put_if_wanted(top);
-        Ok(())
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
-    // A broken context still knows its device.
-    call("cuCtxGetDevice", Needs::Init, |driver, call| {
-        let context = current().ok_or(INVALID_CONTEXT)?;
-        known(driver, context, call.name)?;
-        device.put(driver.contexts.get(context).map_or(0, |found| found.device as c_int))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxGetFlags(flags: Out<c_uint>) -> Code {
-    call("cuCtxGetFlags", Needs::Context, |driver, call| {
-        flags.put(driver.contexts.get(call.context).map_or(0, |context| context.flags))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxGetApiVersion(context: u64, version: Out<c_uint>) -> Code {
-    call("cuCtxGetApiVersion", Needs::Init, |driver, call| {
-        if context != 0 {
-            known(driver, context, call.name)?;
-        }
-        version.put(3020)
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) -> Code {
-    call("cuCtxGetStreamPriorityRange", Needs::Context, |_, _| {
-        least.put_if_wanted(0);
-        greatest.put_if_wanted(-5);
-        Ok(())
-    })
 }
 
 #[unsafe(no_mangle)]

@@ -90,7 +90,7 @@ fn host_touch(address: u64, length: usize, mode: Mode, name: &str) -> c_int {
         let state: &mut State = driver;
         let (by, clock) = state.host_access(&format!("{name} (the host)"));
         let range = address..end;
-        memory::touch(state, std::slice::from_ref(&range), mode, &by, &clock);
+        memory::touch(state, std::slice::from_ref(&range), mode, 1, &by, &clock);
         Ok(())
     })
 }

@@ -173,9 +173,9 @@ pub extern "C" fn cuMemsetD8Async(to: u64, value: c_uchar, length: usize, stream
 pub fn execute(driver: &mut Driver, by: &Access, clock: &Clock, copy: &Copy) {
     let length = copy.length as u64;
     if let Source::Memory(from) = copy.from {
-        memory::touch(driver, slice::from_ref(&(from..from + length)), Mode::Read, by, clock);
+        memory::touch(driver, slice::from_ref(&(from..from + length)), Mode::Read, 1, by, clock);
     }
-    memory::touch(driver, slice::from_ref(&(copy.to..copy.to + length)), Mode::Write, by, clock);
+    memory::touch(driver, slice::from_ref(&(copy.to..copy.to + length)), Mode::Write, 1, by, clock);
     let changed = driver.unlocked(|| {
         let to = copy.to as *mut u8;
         match &copy.from {

@@ -65,11 +65,11 @@ impl Failures {
 fn parse(text: &str) -> Result<Rule, String> {
     let wrong = |why: &str| format!("failure {text:?}: {why}; expected call:n:code[:once|sticky|lost|async], n from 1");
     let parts: Vec<&str> = text.split(':').collect();
-    let (&[call, left, code], manner) = (match parts.as_slice() {
+    let (&[call, left, code], manner) = match parts.as_slice() {
         [call, left, code] => (&[*call, *left, *code], "once"),
         [call, left, code, manner] => (&[*call, *left, *code], *manner),
         _ => return Err(wrong("it has not three or four parts")),
-    });
+    };
     let manner = match manner {
         "once" => Manner::Once,
         "sticky" => Manner::Sticky,

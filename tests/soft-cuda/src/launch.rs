@@ -32,6 +32,9 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65_535, 65_535];
 const MAX_SHARED: u32 = 49_152;
 
+/// Kernels may read whole words of so many bytes of which they need a part, as long as they lie in the allocation.
+const WORD: u64 = 8;
+
 fn fits(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Result<(), Code> {
     let within = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&size, most)| size > 0 && size <= most);
     let threads: u64 = block.iter().map(|&side| u64::from(side)).product();
@@ -137,13 +140,13 @@ pub fn execute(driver: &mut Driver, context: u64, by: &Access, clock: &Clock, is
     let parameters: Vec<&[u8]> = launch.parameters.iter().map(Vec::as_slice).collect();
     let result = driver.unlocked(|| {
         let Launch { grid, block, shared_bytes, .. } = *launch;
-        let budget = damacy_ptx::Launch::DEFAULT_BUDGET;
-        let work = damacy_ptx::Launch { grid, block, shared_bytes, parameters: &parameters, budget, races };
-        launch.kernel.launch(&work, &memory)
+        let work =
+            damacy_ptx::Launch { grid, block, shared_bytes, races, ..damacy_ptx::Launch::new(1, 1, &parameters) };
+        launch.kernel.launch(&work, &memory).map_err(Box::new)
     });
     let seen = memory.seen();
-    memory::touch(driver, &seen.reads, Mode::Read, by, clock);
-    memory::touch(driver, &seen.writes, Mode::Write, by, clock);
+    memory::touch(driver, &seen.reads, Mode::Read, WORD, by, clock);
+    memory::touch(driver, &seen.writes, Mode::Write, WORD, by, clock);
     if let Err(fault) = result {
         driver.violations.add("kernel-fault", format!("{}: {fault}", by.what));
         // A race inside the kernel is found at its end, and a real GPU would not see it.

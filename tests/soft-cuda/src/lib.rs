@@ -20,6 +20,7 @@ mod config;
 mod context;
 mod control;
 mod copy;
+mod current;
 mod device;
 mod event;
 mod failures;

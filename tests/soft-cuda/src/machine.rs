@@ -144,10 +144,16 @@ fn add_runs(ranges: &mut Vec<Range<u64>>, start: u64, mut bits: u64) {
 
 /// Why a kernel may not use an address.
 fn what_is_at(address: u64) -> String {
-    match Driver::lock().memory.find(address, 1) {
+    let driver = Driver::lock();
+    match driver.memory.find(address, 1) {
         Place::Inside(found) | Place::Beyond(found) => format!("{} belongs to another context", found.label()),
         Place::Freed(label) => format!("{label} has been freed"),
-        Place::Unknown => "no allocation there".to_owned(),
+        Place::Unknown => match driver.memory.before(address) {
+            Some(found) => {
+                format!("no allocation there; it is {} bytes behind {}", address - found.end(), found.label())
+            }
+            None => "no allocation there".to_owned(),
+        },
     }
 }
 

@@ -112,6 +112,11 @@ impl Memory {
         Place::Unknown
     }
 
+    /// The last allocation that ends at or before an address, for the texts.
+    pub fn before(&self, address: u64) -> Option<&Allocation> {
+        self.live.range(..=address).next_back().map(|(_, found)| found).filter(|found| found.end() <= address)
+    }
+
     /// The allocation around an address, freed or not as long as work may use it.
     fn around(&mut self, address: u64) -> Option<&mut Allocation> {
         self.live.range_mut(..=address).next_back().map(|(_, found)| found).filter(|found| address < found.end())
@@ -254,13 +259,14 @@ pub fn end_context(driver: &mut Driver, context: u64, name: &str) {
 }
 
 /// Enters accesses of one item in the shadows, and reports what they find: the first of each kind for each allocation.
-pub fn touch(state: &mut State, ranges: &[Range<u64>], mode: Mode, by: &Access, clock: &Clock) {
+/// `word` is what the item reads at once: unwritten bytes beside written ones in a word are no finding.
+pub fn touch(state: &mut State, ranges: &[Range<u64>], mode: Mode, word: u64, by: &Access, clock: &Clock) {
     let mut first: BTreeMap<u64, Findings> = BTreeMap::new();
     for range in ranges {
         let Some(found) = state.memory.around(range.start) else { continue };
         let (base, kind) = (found.base, found.kind);
         let offsets = range.start - base..range.end.min(found.end()) - base;
-        let new = found.shadow.touch(offsets, mode, by, clock);
+        let new = found.shadow.touch(offsets, mode, word, by, clock);
         let findings = first.entry(base).or_default();
         findings.race = findings.race.take().or(new.race);
         // The host writes pinned memory without telling anybody.

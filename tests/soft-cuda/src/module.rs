@@ -6,8 +6,8 @@ use std::ffi::{c_char, c_uint};
 use crate::abi::{In, Out, put_text};
 use crate::call::{Answer, Call, Needs, call, missing, refuse};
 use crate::codes::{
-    Code, FILE_NOT_FOUND, INVALID_HANDLE, INVALID_IMAGE, INVALID_PTX, INVALID_VALUE, NO_BINARY_FOR_GPU, NOT_FOUND,
-    UNSUPPORTED_PTX_VERSION,
+    CONTEXT_IS_DESTROYED, Code, FILE_NOT_FOUND, INVALID_HANDLE, INVALID_IMAGE, INVALID_PTX, INVALID_VALUE,
+    NO_BINARY_FOR_GPU, NOT_FOUND, UNSUPPORTED_PTX_VERSION,
 };
 use crate::config::Config;
 use crate::function::Function;
@@ -103,6 +103,9 @@ fn load(
     let image = image?;
     let config = driver.config.clone();
     let program = driver.unlocked(|| compile(&config, image))?;
+    if !driver.contexts.get(call.context).is_some_and(|context| context.alive) {
+        return Err((CONTEXT_IS_DESTROYED, "the context went meanwhile".to_owned()));
+    }
     let new = Module { context: call.context, program, functions: HashMap::new(), launches: HashMap::new() };
     let handle = driver.modules.insert(new);
     module.put(handle).map_err(|code| (code, String::new()))

@@ -56,19 +56,21 @@ impl Shadow {
         Self { segments: BTreeMap::from([(0, Segment { end: size, write: None, reads: Vec::new() })]) }
     }
 
-    /// Enters that `by`, which knows `clock`, touches `range`.
-    pub fn touch(&mut self, range: Range<u64>, mode: Mode, by: &Access, clock: &Clock) -> Findings {
+    /// Enters that `by`, which knows `clock`, touches `range`. Reading what nothing has written is a finding only where
+    /// the whole word of `word` bytes around it is unwritten: kernels may read whole words of which they need a part.
+    pub fn touch(&mut self, range: Range<u64>, mode: Mode, word: u64, by: &Access, clock: &Clock) -> Findings {
         let mut findings = Findings::default();
         self.split(range.start);
         self.split(range.end);
+        let mut unwritten = Vec::new();
         for (&start, segment) in self.segments.range_mut(range.clone()) {
             if let Some(write) = &segment.write {
                 if !clock.knows(write) && findings.race.is_none() {
                     findings.race =
                         Some(Race { earlier: write.clone(), earlier_mode: Mode::Write, range: start..segment.end });
                 }
-            } else if mode == Mode::Read && findings.unwritten.is_none() {
-                findings.unwritten = Some(start..segment.end);
+            } else if mode == Mode::Read {
+                unwritten.push(start..segment.end);
             }
             match mode {
                 Mode::Read => {
@@ -87,8 +89,20 @@ impl Shadow {
                 }
             }
         }
+        findings.unwritten = unwritten.into_iter().find(|part| self.has_unwritten_word(part, word));
         self.merge(range);
         findings
+    }
+
+    /// Whether an aligned word that has bytes of `part`, all of them unwritten, has no written byte at all.
+    fn has_unwritten_word(&self, part: &Range<u64>, word: u64) -> bool {
+        let (first, last) = (part.start / word * word, (part.end - 1) / word * word);
+        let written = |word_start: u64| {
+            let end = word_start + word;
+            let from = self.segments.range(..=word_start).next_back().map_or(word_start, |(&start, _)| start);
+            self.segments.range(from..end).any(|(_, segment)| segment.end > word_start && segment.write.is_some())
+        };
+        last > first + word || !written(first) || !written(last)
     }
 
     /// An access that `clock` does not know, if there is one.

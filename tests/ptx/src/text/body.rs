@@ -42,7 +42,7 @@ impl Body<'_, '_> {
         if self.tokens.is_word_before(':') {
             let name = self.tokens.word()?;
             self.tokens.expect(':')?;
-            return self.label(name);
+            return self.label(name, line);
         }
         if self.tokens.peek() == Some(&Token::Mark('@')) {
             return self.instruction(line);
@@ -66,8 +66,7 @@ impl Body<'_, '_> {
     }
 
     /// A label, or the name of a list of them (PTX ISA 11.3.1).
-    fn label(&mut self, name: String) -> Result<(), Error> {
-        let line = self.tokens.line();
+    fn label(&mut self, name: String, line: usize) -> Result<(), Error> {
         self.builder.start(line, None);
         let placed = if self.tokens.take_word(".branchtargets") {
             let mut targets = vec![self.tokens.word()?];

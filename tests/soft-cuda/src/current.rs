@@ -1,0 +1,103 @@
+//! Each thread's stack of contexts, the top of which is current, and what is asked of the current one.
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint};
+
+use crate::abi::Out;
+use crate::call::{Needs, call};
+use crate::codes::{Code, INVALID_CONTEXT};
+use crate::context::known;
+
+thread_local! {
+    static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The top of this thread's stack of contexts.
+pub fn top() -> Option<u64> {
+    STACK.with_borrow(|stack| stack.last().copied())
+}
+
+/// Makes a context current.
+pub fn push(context: u64) {
+    STACK.with_borrow_mut(|stack| stack.push(context));
+}
+
+/// Takes a context off that has gone, if it is on top.
+pub fn pop_if(context: u64) {
+    STACK.with_borrow_mut(|stack| stack.pop_if(|top| *top == context));
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetCurrent(context: Out<u64>) -> Code {
+    call("cuCtxGetCurrent", Needs::Init, |_, _| context.put(top().unwrap_or(0)))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCurrent(context: u64) -> Code {
+    call("cuCtxSetCurrent", Needs::Init, |driver, call| {
+        if context != 0 {
+            known(driver, context, call.name)?;
+        }
+        STACK.with_borrow_mut(|stack| {
+            stack.pop();
+            if context != 0 {
+                stack.push(context);
+            }
+        });
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxPushCurrent_v2(context: u64) -> Code {
+    call("cuCtxPushCurrent_v2", Needs::Init, |driver, call| {
+        known(driver, context, call.name)?;
+        STACK.with_borrow_mut(|stack| stack.push(context));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxPopCurrent_v2(context: Out<u64>) -> Code {
+    call("cuCtxPopCurrent_v2", Needs::Init, |_, _| {
+        let top = STACK.with_borrow_mut(Vec::pop).ok_or(INVALID_CONTEXT)?;
+        context.put_if_wanted(top);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
+    // A broken context still knows its device.
+    call("cuCtxGetDevice", Needs::Init, |driver, call| {
+        let context = top().ok_or(INVALID_CONTEXT)?;
+        known(driver, context, call.name)?;
+        device.put(driver.contexts.get(context).map_or(0, |found| found.device as c_int))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetFlags(flags: Out<c_uint>) -> Code {
+    call("cuCtxGetFlags", Needs::Context, |driver, call| {
+        flags.put(driver.contexts.get(call.context).map_or(0, |context| context.flags))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetApiVersion(context: u64, version: Out<c_uint>) -> Code {
+    call("cuCtxGetApiVersion", Needs::Init, |driver, call| {
+        if context != 0 {
+            known(driver, context, call.name)?;
+        }
+        version.put(3020)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) -> Code {
+    call("cuCtxGetStreamPriorityRange", Needs::Context, |_, _| {
+        least.put_if_wanted(0);
+        greatest.put_if_wanted(-5);
+        Ok(())
+    })
+}

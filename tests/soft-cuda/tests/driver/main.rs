@@ -1,0 +1,13 @@
+//! The soft driver as a program sees it: through the exported calls of the built library.
+
+mod contexts;
+mod devices;
+mod failures;
+mod kernels;
+mod lifetimes;
+mod memory;
+mod order;
+mod processes;
+mod schedules;
+mod shipped;
+mod support;
