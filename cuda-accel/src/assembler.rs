@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fence::BufferFence;
 use crate::memory::DevicePointer;
-use crate::module::{Function, Module, PTX};
+use crate::module::{Function, Module};
+use crate::ptx::{PTX, entry_alone};
 use crate::staging::{StagingRing, StagingSlot};
 use crate::stream::{Priority, Stream};
 use crate::table::{BATCH_ALIGNMENT, Table};
@@ -43,10 +44,10 @@ impl Assembler {
     /// # Errors
     /// PTX that the driver refuses, with its own words; the driver's other errors.
     pub fn new(device: &Device, output: Dtype) -> Result<Assembler> {
-        Assembler::with_ptx(device, output, PTX)
+        Assembler::with_ptx(device, output, &entry_alone(PTX, abi::assemble_entry(output))?)
     }
 
-    /// As [`Assembler::new`], from other PTX with the same entries: for trying kernels out.
+    /// As [`Assembler::new`], from other PTX with an entry of the same name: for trying kernels out.
     ///
     /// # Errors
     /// As [`Assembler::new`]; an entry that the text lacks.

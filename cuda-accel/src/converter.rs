@@ -9,31 +9,35 @@ use damacy_cuda_kernels::abi::{self, ConvertParams};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::DevicePointer;
-use crate::module::{Function, Module, PTX};
+use crate::module::{Function, Module};
+use crate::ptx::{PTX, entry_alone};
 use crate::stream::Stream;
 
-/// The flat kernels, loaded.
+/// The flat kernels; each is loaded when it is first used.
 #[derive(Debug)]
 pub struct Converter {
     device: Device,
-    functions: Mutex<HashMap<&'static str, Function>>,
-    module: Module,
+    loaded: Mutex<HashMap<&'static str, (Module, Function)>>,
 }
 
 impl Converter {
-    /// Loads the kernels.
+    /// A converter that has loaded nothing yet.
+    pub fn new(device: &Device) -> Converter {
+        Converter { device: device.clone(), loaded: Mutex::default() }
+    }
+
+    /// Loads the kernel of a pair, so that its first conversion does not.
     ///
     /// # Errors
     /// PTX that the driver refuses, with its own words; the driver's other errors.
-    pub fn new(device: &Device) -> Result<Converter> {
-        let module = Module::load(device, PTX)?;
-        Ok(Converter { device: device.clone(), functions: Mutex::default(), module })
+    pub fn load(&self, source: SourceType, output: Dtype) -> Result<()> {
+        self.function(abi::convert_entry(source, output)).map(drop)
     }
 
     /// Queues the conversion of all elements of `from`; `to` has as many and does not overlap.
     ///
     /// # Errors
-    /// Ranges that are no whole elements, not aligned to them, of different counts, or that overlap; the driver's.
+    /// Ranges that are no whole elements, not aligned to them, of different counts, or that overlap; as [`Converter::load`].
     pub fn convert(
         &self,
         source: SourceType,
@@ -60,12 +64,13 @@ impl Converter {
     }
 
     fn function(&self, name: &'static str) -> Result<Function> {
-        let mut functions = self.functions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(&function) = functions.get(name) {
-            return Ok(function);
+        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, function)) = loaded.get(name) {
+            return Ok(*function);
         }
-        let function = self.module.function(name)?;
-        functions.insert(name, function);
+        let module = Module::load(&self.device, &entry_alone(PTX, name)?)?;
+        let function = module.function(name)?;
+        loaded.insert(name, (module, function));
         Ok(function)
     }
 }

@@ -87,6 +87,12 @@ driver_calls! {
     );
 }
 
+const NOT_INITIALIZED: u32 = 3;
+
+/// Added to `CUDA_ERROR_NOT_INITIALIZED`, which after our `cuInit` has one cause.
+const FORKED: &str = "CUDA cannot be used in a process that was forked after its parent had used CUDA; start worker \
+                      processes with the \"spawn\" method";
+
 /// Why there is no table.
 pub(crate) enum NoDriver {
     /// The dynamic loader finds no driver library.
@@ -122,7 +128,8 @@ impl Driver {
     pub(crate) fn error(&self, call: &'static str, stage: &'static str, code: u32) -> CudaError {
         let name = self.text(self.cuGetErrorName, code).unwrap_or_else(|| format!("CUDA error {code}"));
         let meaning = self.text(self.cuGetErrorString, code).unwrap_or_default();
-        CudaError { call, code, name, meaning, stage, detail: String::new() }
+        let detail = if code == NOT_INITIALIZED { FORKED } else { "" };
+        CudaError { call, code, name, meaning, stage, detail: detail.into() }
     }
 
     fn text(&self, lookup: unsafe extern "C" fn(u32, *mut *const c_char) -> u32, code: u32) -> Option<String> {

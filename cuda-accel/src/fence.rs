@@ -4,6 +4,7 @@
 //! dropped, `release(event=...)`); the work itself may still run. Any thread may add; nobody blocks here but for the
 //! whole-context wait that stands in where a consumer's stream cannot be recorded.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::device::Device;
@@ -111,5 +112,12 @@ impl BufferFence {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl fmt::Debug for BufferFence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        write!(f, "BufferFence with {} events, unknown consumers: {}", state.events.len(), state.unknown)
     }
 }

@@ -9,9 +9,6 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
 
-/// The kernels that this crate ships, built by `build-ptx.sh`.
-pub(crate) const PTX: &str = include_str!("../prebuilt/damacy.ptx");
-
 /// A loaded module. Unloaded when dropped; whoever launches its entries waits for them first.
 pub struct Module {
     device: Device,

@@ -4,6 +4,7 @@
 //! handed out again when its copy is done.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -175,6 +176,18 @@ impl StagingSlot {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl fmt::Debug for StagingRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StagingRing of {} slots of {} bytes", self.slots(), self.slot_bytes())
+    }
+}
+
+impl fmt::Debug for StagingSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StagingSlot {} of {} bytes", self.index, self.shared.slot_bytes)
     }
 }
 

@@ -31,7 +31,7 @@ impl FlatRate {
 /// # Errors
 /// The driver's.
 pub fn flat(device: &Device, traffic: usize) -> Result<Vec<FlatRate>> {
-    let (converter, stream) = (Converter::new(device)?, Stream::new(device, Priority::High)?);
+    let (converter, stream) = (Converter::new(device), Stream::new(device, Priority::High)?);
     let traffic = traffic.next_multiple_of(4096);
     let from = random_memory(device, traffic, &stream)?;
     let to = DeviceMemory::new(device, traffic, "measuring")?;

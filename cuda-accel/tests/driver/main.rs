@@ -6,13 +6,24 @@ mod soft_cuda;
 
 mod contexts;
 mod failures;
+mod foreign;
 mod order;
+mod raw;
 mod resources;
 mod unavailable;
 
-use damacy_cuda::{Device, DeviceChoice};
+use damacy_cuda::{CudaError, Device, DeviceChoice, Error, Result};
 
 /// The device with an index, opened.
 fn open(index: u32) -> Device {
     Device::open(DeviceChoice::Index(index)).expect("a soft device")
+}
+
+/// The driver's error.
+fn driver_error<T>(result: Result<T>) -> CudaError {
+    match result {
+        Err(Error::Driver(error)) => error,
+        Err(other) => panic!("not a driver error: {other}"),
+        Ok(_) => panic!("no error"),
+    }
 }
