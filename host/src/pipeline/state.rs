@@ -7,7 +7,7 @@ use super::SampleIter;
 use super::batch::BatchInfo;
 use super::budget::{Fit, LEAST_DECODE_BYTES, fit, refit, window_batches};
 use super::config::{PipelineConfig, Sizes};
-use super::cuda::{Gpu, loses_everything};
+use super::cuda::Gpu;
 use super::feeder::drop_quietly;
 use super::output::Output;
 use super::stats::Stats;
@@ -268,10 +268,7 @@ impl Shared {
     }
 
     /// Records that batch `id` cannot come out.
-    ///
-    /// An error after which nothing on the GPU can be used any more is that of all batches not popped yet.
     pub fn fail(&self, id: u64, error: Error) {
-        let id = if loses_everything(&error) { 0 } else { id };
         let mut state = self.lock();
         let unwanted = self.fail_locked(&mut state, id, error);
         drop(state);

@@ -64,6 +64,7 @@ class Context:
 
     def __init__(self, driver: Driver, device: int = 0) -> None:
         self.driver, self.device, self.handle = driver, device, c_void_p()
+        self.pinned: list[c_void_p] = []
 
     def __enter__(self) -> Context:
         self.driver.call("cuDevicePrimaryCtxRetain", byref(self.handle), c_int(self.device))
@@ -71,6 +72,8 @@ class Context:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for memory in self.pinned:
+            self.driver.call("cuMemFreeHost", memory)
         self.driver.call("cuCtxPopCurrent_v2", byref(c_void_p()))
         self.driver.call("cuDevicePrimaryCtxRelease_v2", c_int(self.device))
 
@@ -92,20 +95,27 @@ class Context:
     def record(self, event: int, stream: int) -> None:
         self.driver.call("cuEventRecord", c_void_p(event), c_void_p(stream))
 
+    def wait(self, stream: int, event: int) -> None:
+        self.driver.call("cuStreamWaitEvent", c_void_p(stream), c_void_p(event), c_uint32(0))
+
     def destroy_event(self, event: int) -> None:
         self.driver.call("cuEventDestroy_v2", c_void_p(event))
 
     def read(self, address: int, nbytes: int, stream: int) -> np.ndarray:
         """Device memory, read behind what is on the stream."""
-        host = np.empty(nbytes, np.uint8)
-        self.read_later(address, host, stream)
+        host = self.read_later(address, nbytes, stream)
         self.synchronize(stream)
-        return host
+        return host.copy()
 
-    def read_later(self, address: int, host: np.ndarray, stream: int) -> None:
+    def read_later(self, address: int, nbytes: int, stream: int) -> np.ndarray:
+        """What will hold it when the stream has come so far; as long as ``with`` lasts."""
+        memory = c_void_p()
+        self.driver.call("cuMemHostAlloc", byref(memory), c_size_t(nbytes), c_uint32(0))
+        self.pinned.append(memory)
         self.driver.call(
-            "cuMemcpyDtoHAsync_v2", c_void_p(host.ctypes.data), c_uint64(address), c_size_t(host.nbytes), c_void_p(stream)
+            "cuMemcpyDtoHAsync_v2", memory, c_uint64(address), c_size_t(nbytes), c_void_p(stream)
         )
+        return np.ctypeslib.as_array(ctypes.cast(memory, POINTER(c_uint8)), (nbytes,))
 
     def synchronize(self, stream: int) -> None:
         self.driver.call("cuStreamSynchronize", c_void_p(stream))

@@ -182,6 +182,16 @@ def test_errors_of_chunks_are_the_cpus(write, tmp_path):
     assert raised[0] == raised[1]
 
 
+def test_a_closed_pipeline_keeps_nothing(driver, samples):
+    pipeline = damacy.Pipeline(SPEC, EXECUTOR)
+    pipeline.push(samples)
+    pipeline.pop(timeout=60).release()
+    assert driver.left()["pinned_allocations"] == 1
+    pipeline.close()
+    assert driver.left() == {}
+    assert pipeline.stats().batches == 1
+
+
 @pytest.mark.timeout(280)
 def test_a_hundred_pipelines_leave_nothing(driver, samples):
     for i in range(100):
@@ -322,7 +332,8 @@ def test_a_forked_child_is_refused_and_harms_nothing(samples):
                 assert "forked" in str(error)
                 pipeline.close()
                 batch.release()
-                del pipeline, batch
+                tensor.delete()
+                del pipeline, batch, tensor
                 os._exit(7)
             os._exit(8)
         _, status = os.waitpid(child, 0)

@@ -53,9 +53,3 @@ fn failed(what: &'static str) -> impl Fn(damacy_cuda::Error) -> Error {
         Error::new(error.status(), what, message).with_source(error)
     }
 }
-
-/// Whether an error means that the driver's context, and so every batch in it, is lost.
-pub(super) fn loses_everything(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    source.and_then(|source| source.downcast_ref::<damacy_cuda::Error>()).is_some_and(|error| error.is_sticky())
-}

@@ -37,3 +37,41 @@ impl<T> Drop for InProcess<T> {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::InProcess;
+
+    /// Ends the process when dropped.
+    struct Exit(i32);
+
+    impl Drop for Exit {
+        fn drop(&mut self) {
+            // SAFETY: ends the process at once, without running anything else.
+            unsafe { libc::_exit(self.0) };
+        }
+    }
+
+    #[test]
+    fn a_forked_child_drops_nothing() {
+        let ends = |make: fn() -> InProcess<Exit>, before: bool| {
+            let made = before.then(make);
+            // SAFETY: the child calls nothing that another thread could have locked.
+            let child = unsafe { libc::fork() };
+            assert!(child >= 0);
+            if child == 0 {
+                drop(made.or_else(|| (!before).then(make)));
+                // SAFETY: as above.
+                unsafe { libc::_exit(1) };
+            }
+            std::mem::forget(made);
+            let mut status = 0;
+            // SAFETY: waits for that child, with a place for its status.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            libc::WEXITSTATUS(status)
+        };
+        let make = || InProcess::new(Exit(2));
+        assert_eq!(ends(make, true), 1, "made before the fork: left alone");
+        assert_eq!(ends(make, false), 2, "made in the child: its own");
+    }
+}
