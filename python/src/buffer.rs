@@ -39,7 +39,12 @@ impl Buffer {
         unsafe { self.managed(Box::new(self.data.clone()), data, DLDevice::CPU, DlpackFlags::empty()) }
     }
 
-    fn view_on_gpu<M: ManagedTensorBase>(&self, py: Python<'_>, gpu: DLDevice, stream: Option<i64>) -> PyResult<Managed<M>> {
+    fn view_on_gpu<M: ManagedTensorBase>(
+        &self,
+        py: Python<'_>,
+        gpu: DLDevice,
+        stream: Option<i64>,
+    ) -> PyResult<Managed<M>> {
         let export = self.data.export(stream).map_err(|error| to_python(py, &error))?;
         // SAFETY: the context keeps the buffer alive, and the batch has `shape` elements of `dtype`.
         unsafe { self.managed(Box::new(export), self.data.as_ptr(), gpu, DlpackFlags::empty()) }
@@ -83,7 +88,8 @@ impl Buffer {
             return Err(PyBufferError::new_err(format!("{on} is not on the CPU without a copy, and copy is False")));
         }
         if device != gpu {
-            let (given, own, cpu) = (<(u32, i32)>::from(device), <(u32, i32)>::from(gpu), <(u32, i32)>::from(DLDevice::CPU));
+            let (given, own, cpu) =
+                (<(u32, i32)>::from(device), <(u32, i32)>::from(gpu), <(u32, i32)>::from(DLDevice::CPU));
             let message = format!("dl_device is {given:?}; {on} accepts None, {own:?}, and {cpu:?} for a copy");
             return Err(PyBufferError::new_err(message));
         }

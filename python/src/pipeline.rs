@@ -62,7 +62,8 @@ impl ExecutorArgument {
                 Ok(CpuExecutor { engine: engine_of(py, &engine)?, limits }.into())
             }
             ExecutorArgument::Cuda { device, limits } => {
-                let CudaLimitsArgument { max_gpu_memory_bytes, max_host_memory_bytes, workers, output_buffers } = limits;
+                let CudaLimitsArgument { max_gpu_memory_bytes, max_host_memory_bytes, workers, output_buffers } =
+                    limits;
                 let limits = CudaLimits { max_gpu_memory_bytes, max_host_memory_bytes, workers, output_buffers };
                 // No driver counts as far: larger numbers are devices that do not exist either.
                 let device = device.map(|device| u32::try_from(device).unwrap_or(u32::MAX));

@@ -304,13 +304,7 @@ impl Planner<'_> {
 
     /// Waits until the budget has room for the window; the buffers that exist already come along, the missing ones
     /// are counted as existing. On a GPU a place in the arena comes along too.
-    fn reserve(
-        &self,
-        opened: &Opened,
-        batches: usize,
-        plan_bytes: u64,
-        layout: Option<&Layout>,
-    ) -> Result<Reserved> {
+    fn reserve(&self, opened: &Opened, batches: usize, plan_bytes: u64, layout: Option<&Layout>) -> Result<Reserved> {
         let shared = self.shared;
         let mut state = shared.lock();
         if let Some((layout, gpu)) = layout.zip(shared.gpu.as_ref()) {

@@ -197,8 +197,8 @@ fn needed_bytes(window: &Window, chunk: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::pipeline::buffer::Memory;
-    use crate::pipeline::output::Output;
     use crate::pipeline::config::{PipelineConfig, validate};
+    use crate::pipeline::output::Output;
     use crate::pipeline::window::Target;
     use crate::zarr::{Array, NativeParser};
     use crate::{BatchSpec, Dtype};

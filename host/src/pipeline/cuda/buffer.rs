@@ -3,7 +3,9 @@
 use super::failed;
 use super::process::InProcess;
 use crate::error::Result;
-use damacy_cuda::{BufferFence, ConsumerStream, Device, DeviceMemory, DevicePointer, Event, ForeignEvent, Priority, Stream};
+use damacy_cuda::{
+    BufferFence, ConsumerStream, Device, DeviceMemory, DevicePointer, Event, ForeignEvent, Priority, Stream,
+};
 use std::sync::{Mutex, PoisonError};
 
 /// An output buffer. It keeps the device's context alive, so it may outlive its pipeline; any thread may drop it, which

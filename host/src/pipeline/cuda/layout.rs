@@ -47,8 +47,7 @@ impl Layout {
             layout.tabulate(plan, arrays, batch, 0, |_| false, &mut table)?;
             let place = (layout.bytes, table.bytes() as u64);
             layout.tables.push(place);
-            layout.bytes =
-                place.1.max(1).next_multiple_of(ALIGN).checked_add(layout.bytes).ok_or_else(too_large)?;
+            layout.bytes = place.1.max(1).next_multiple_of(ALIGN).checked_add(layout.bytes).ok_or_else(too_large)?;
         }
         Ok(layout)
     }
@@ -69,9 +68,9 @@ impl Layout {
         let rank = plan.rank as usize;
         for &(use_index, chunk) in &self.uses[self.ranges[batch].clone()] {
             let metadata = arrays[plan.chunks[chunk as usize].array as usize].metadata();
-            let source: SourceType = metadata.source.ok_or_else(|| {
-                Error::new(Status::Internal, "convert", "an array without a conversion was planned")
-            })?;
+            let source: SourceType = metadata
+                .source
+                .ok_or_else(|| Error::new(Status::Internal, "convert", "an array without a conversion was planned"))?;
             let axes = use_index as usize * rank..(use_index as usize + 1) * rank;
             let fill;
             let content = if missing(chunk as usize) {
