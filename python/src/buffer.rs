@@ -73,24 +73,24 @@ impl Buffer {
         py: Python<'_>,
         gpu: DLDevice,
         stream: Option<Bound<'_, PyAny>>,
+        wanted: (u32, i32),
         request: &ExportRequest<'_>,
     ) -> PyResult<Py<PyAny>> {
         let stream = stream.map(|stream| stream_number(&stream)).transpose()?;
-        let (device, copy) = (request.device().unwrap_or(gpu), request.copy());
-        if device == DLDevice::CPU && copy != Some(false) {
+        let copy = request.copy();
+        let (own, cpu) = (<(u32, i32)>::from(gpu), <(u32, i32)>::from(DLDevice::CPU));
+        if wanted == cpu && copy != Some(false) {
             return match request.abi() {
                 ExportAbi::Legacy => capsule(py, self.copy::<DLManagedTensor>(py)?),
                 ExportAbi::Versioned => capsule(py, self.copy::<DLManagedTensorVersioned>(py)?),
             };
         }
         let on = format!("a batch on cuda:{}", gpu.device_id);
-        if device == DLDevice::CPU {
+        if wanted == cpu {
             return Err(PyBufferError::new_err(format!("{on} is not on the CPU without a copy, and copy is False")));
         }
-        if device != gpu {
-            let (given, own, cpu) =
-                (<(u32, i32)>::from(device), <(u32, i32)>::from(gpu), <(u32, i32)>::from(DLDevice::CPU));
-            let message = format!("dl_device is {given:?}; {on} accepts None, {own:?}, and {cpu:?} for a copy");
+        if wanted != own {
+            let message = format!("dl_device is {wanted:?}; {on} accepts None, {own:?}, and {cpu:?} for a copy");
             return Err(PyBufferError::new_err(message));
         }
         if copy == Some(true) {
@@ -149,9 +149,10 @@ impl Buffer {
         copy: Option<bool>,
     ) -> PyResult<Py<PyAny>> {
         let device = self.device();
-        let request = ExportRequest::parse(None, max_version, dl_device, copy)?;
         if device != DLDevice::CPU {
-            return self.from_gpu(py, device, stream, &request);
+            let wanted = dl_device.unwrap_or(device.into());
+            let request = ExportRequest::parse(None, max_version, None, copy)?;
+            return self.from_gpu(py, device, stream, wanted, &request);
         }
         if let Some(stream) = stream {
             let message = format!("stream is {}; a batch on the CPU accepts None only", stream.repr()?);
@@ -162,6 +163,7 @@ impl Buffer {
             let message = format!("dl_device is {dl_device:?}; a batch on the CPU accepts None and {cpu:?} only");
             return Err(PyBufferError::new_err(message));
         }
+        let request = ExportRequest::parse(None, max_version, dl_device, copy)?;
         match (request.abi(), copy) {
             (ExportAbi::Legacy, Some(true)) => capsule(py, self.copy::<DLManagedTensor>(py)?),
             (ExportAbi::Versioned, Some(true)) => capsule(py, self.copy::<DLManagedTensorVersioned>(py)?),

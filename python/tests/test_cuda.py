@@ -60,11 +60,15 @@ def test_a_driver_without_devices_is_none(tmp_path):
 def test_budgets_are_checked_before_the_driver_is_asked():
     spec = damacy.BatchSpec(3, (5, 7), "u16")
     limits = damacy.CudaLimits(max_gpu_memory_bytes=(1 << 20) + 2 * 256 - 1)
-    arithmetic = r"3 samples x 5 x 7 elements x 2 bytes = 210 bytes: 2 x 256 .* \+ 1048576 .* = 1049088 bytes > .* = 1049087"
+    arithmetic = (
+        r"3 samples x 5 x 7 elements x 2 bytes = 210 bytes: 2 x 256 .* \+ 1048576 .* = 1049088 bytes > .* = 1049087"
+    )
     with pytest.raises(damacy.BudgetExceeded, match=arithmetic):
         damacy.Pipeline(spec, damacy.CudaExecutor(limits=limits))
     limits = damacy.CudaLimits(max_host_memory_bytes=1000, workers=1)
-    with pytest.raises(damacy.BudgetExceeded, match=r"\(staging\) \+ 1048576 \(decoding\) = \d+ bytes > max_host_memory"):
+    with pytest.raises(
+        damacy.BudgetExceeded, match=r"\(staging\) \+ 1048576 \(decoding\) = \d+ bytes > max_host_memory"
+    ):
         damacy.Pipeline(spec, damacy.CudaExecutor(limits=limits))
 
 
@@ -87,7 +91,9 @@ def test_limits_are_checked_when_they_are_made(make, said):
 
 def test_values_print_and_compare():
     executor = damacy.CudaExecutor(1, damacy.CudaLimits(1 << 20, workers=3))
-    assert eval(repr(executor), vars(damacy)) == executor == damacy.CudaExecutor(1, damacy.CudaLimits(1 << 20, workers=3))
+    assert (
+        eval(repr(executor), vars(damacy)) == executor == damacy.CudaExecutor(1, damacy.CudaLimits(1 << 20, workers=3))
+    )
     assert damacy.CudaExecutor() == damacy.CudaExecutor(device=None, limits=damacy.CudaLimits())
 
 

@@ -19,7 +19,6 @@ from damacy._check import INT64_MAX
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
 
-
 # DLPack's number for host memory.
 _CPU = 1
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import json
-from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char_p,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 import damacy
@@ -112,9 +125,7 @@ class Context:
         memory = c_void_p()
         self.driver.call("cuMemHostAlloc", byref(memory), c_size_t(nbytes), c_uint32(0))
         self.pinned.append(memory)
-        self.driver.call(
-            "cuMemcpyDtoHAsync_v2", memory, c_uint64(address), c_size_t(nbytes), c_void_p(stream)
-        )
+        self.driver.call("cuMemcpyDtoHAsync_v2", memory, c_uint64(address), c_size_t(nbytes), c_void_p(stream))
         return np.ctypeslib.as_array(ctypes.cast(memory, POINTER(c_uint8)), (nbytes,))
 
     def synchronize(self, stream: int) -> None:
@@ -152,7 +163,9 @@ _RENAME.argtypes = [ctypes.py_object, c_char_p]
 class Tensor:
     """A consumed capsule: it owns the batch until ``delete``."""
 
-    def __init__(self, batch: damacy.Batch, stream: int | None = None, max_version: tuple[int, int] | None = (1, 0)) -> None:
+    def __init__(
+        self, batch: damacy.Batch, stream: int | None = None, max_version: tuple[int, int] | None = (1, 0)
+    ) -> None:
         capsule = batch.__dlpack__(stream=stream, max_version=max_version)
         kind, name, used = _LEGACY if max_version is None else _VERSIONED
         address = _POINTER_OF(capsule, name)

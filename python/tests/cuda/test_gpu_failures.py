@@ -153,7 +153,9 @@ def test_a_batch_whose_chunks_do_not_fit_says_the_arithmetic(write):
     limits = damacy.CudaLimits(max_gpu_memory_bytes=2 << 20, max_host_memory_bytes=16 << 20)
     with damacy.Pipeline(damacy.BatchSpec(1, (10,), "u8"), damacy.CudaExecutor(0, limits)) as pipeline:
         pipeline.push([damacy.Sample(path, [(0, 10)])])
-        with pytest.raises(damacy.BudgetExceeded, match=r"2000128 \(decoded chunks\) \+ \d+ \(table\) = .*max_gpu_memory"):
+        with pytest.raises(
+            damacy.BudgetExceeded, match=r"2000128 \(decoded chunks\) \+ \d+ \(table\) = .*max_gpu_memory"
+        ):
             pipeline.pop(timeout=60)
 
 
@@ -230,12 +232,15 @@ def test_closing_in_the_midst_of_work(driver, samples):
         del pipeline, thread, consume
 
 
-def test_several_devices_and_contexts(driver_with_three, samples):
-    """In a process of its own, with three devices."""
-
-
-@pytest.fixture
-def driver_with_three(samples):
+@pytest.mark.parametrize(
+    ("rank", "said"),
+    [
+        ("", ["no device was given and 3 are visible: batches are made on device 0", "made on device 1"]),
+        ("1", ["LOCAL_RANK is 1, but batches are made on device 2 of 3", "is 1, but batches are made on device 0"]),
+    ],
+)
+def test_several_devices_and_contexts(samples, rank, said):
+    """In a process of its own, with three devices. Each surprise is said once."""
     script = f"""
         import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})
         import gc, logging
@@ -264,26 +269,20 @@ def driver_with_three(samples):
         gc.collect()
         print(driver.left(), driver.violations())
     """
-    env = {**os.environ, "SOFT_CUDA_DEVICES": "3"}
-    for rank, said in [
-        ("", ["no device was given and 3 are visible: batches are made on device 0", "made on device 1"]),
-        ("1", ["LOCAL_RANK is 1, but batches are made on device 2 of 3", "LOCAL_RANK is 1, but batches are made on device 0"]),
-    ]:
-        env["LOCAL_RANK"] = rank
-        command = [sys.executable, "-c", textwrap.dedent(script)]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-        lines = [line for line in done.stdout.splitlines() if not line.startswith("WARNING")]
-        assert lines == [
-            "3 cuda:2 cuda:0 cuda:0 cuda:0",
-            "cuda:1 cuda:1",
-            "cuda:0",
-            "CUDA device 3 does not exist: the driver shows 3 devices, 0 to 2",
-            "{} []",
-        ], done.stdout + done.stderr
-        warnings = [line for line in done.stdout.splitlines() if line.startswith("WARNING")]
-        for words in said:
-            assert sum(words in line for line in warnings) == 1, done.stdout
-        assert any("current CUDA context is on device 1" in line for line in warnings)
+    env = {**os.environ, "SOFT_CUDA_DEVICES": "3", "LOCAL_RANK": rank}
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("WARNING")]
+    assert lines == [
+        "3 cuda:2 cuda:0 cuda:0 cuda:0",
+        "cuda:1 cuda:1",
+        "cuda:0",
+        "CUDA device 3 does not exist: the driver shows 3 devices, 0 to 2",
+        "{} []",
+    ], done.stdout + done.stderr
+    warnings = [line for line in done.stdout.splitlines() if line.startswith("WARNING")]
+    for words in [*said, "current CUDA context is on device 1"]:
+        assert sum(words in line for line in warnings) == 1, done.stdout
 
 
 PROCESS = """
@@ -305,7 +304,8 @@ PROCESS = """
 
 
 def process(samples, script, timeout=120, **environment):
-    script = textwrap.dedent(PROCESS).format(here=os.path.dirname(__file__), uri=samples[0].uri) + textwrap.dedent(script)
+    begin = textwrap.dedent(PROCESS).format(here=os.path.dirname(__file__), uri=samples[0].uri)
+    script = begin + textwrap.dedent(script)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
     env = {**os.environ, **environment}
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout)
@@ -406,5 +406,3 @@ def test_ptx_that_the_driver_refuses(samples):
     first, last = done.stdout.splitlines()
     assert "cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX (code 218" in first and "compute capability" in first
     assert last == "{} []"
-
-

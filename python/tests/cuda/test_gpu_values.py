@@ -102,7 +102,9 @@ def test_windows_larger_than_the_arena(write):
     path = write(values("uint32", (400_000,)), chunks=(10_000,))
     samples = list(crops(path, (400_000,), (30_000,), 60))
     spec = damacy.BatchSpec(2, (30_000,), "u16")
-    limits = damacy.CudaLimits(max_gpu_memory_bytes=2 << 20, max_host_memory_bytes=16 << 20, workers=2, output_buffers=8)
+    limits = damacy.CudaLimits(
+        max_gpu_memory_bytes=2 << 20, max_host_memory_bytes=16 << 20, workers=2, output_buffers=8
+    )
     assert_same(spec, samples, limits)
 
 
