@@ -51,13 +51,7 @@ fn place(heap: &Heap, offset: u64, bytes: &[u8], word: u64) -> u64 {
 
 impl Device {
     /// Flat conversion of native elements, which start at these offsets past multiples of 256.
-    pub fn convert(
-        self,
-        source: SourceType,
-        output: Dtype,
-        input: &[u8],
-        offsets: [u64; 2],
-    ) -> (Vec<u8>, Statistics) {
+    pub fn convert(self, source: SourceType, output: Dtype, input: &[u8], offsets: [u64; 2]) -> (Vec<u8>, Statistics) {
         let heap = Heap::default();
         let elements = (input.len() / source.width()) as u64;
         let from = place(&heap, offsets[0], input, FLAT_WORD);
