@@ -40,7 +40,7 @@ test-rust:
 	@$(SETUP) tools
 	@echo "== cargo test (the first build compiles wasmtime and takes some minutes)"
 	@cargo test $(CARGO_FLAGS)
-	@echo "== cargo test: the committed component"
+	@echo "== cargo test: the committed component and GPU kernels"
 	@cargo test $(ENCODER_FLAGS)
 
 test-python:
@@ -120,17 +120,21 @@ wheel: ## Build the Python wheel into target/wheels and try it
 	@$(SETUP) venv dev
 	@$(SETUP) wheel
 
-artifacts: ## Rebuild the committed WebAssembly component
+artifacts: ## Rebuild the committed WebAssembly component and the GPU kernels' PTX
 	@$(SETUP) tools
 	@$(SETUP) wasm
 	@echo "== building the component"
 	@core-wit/build-component.sh
+	@echo "== building the GPU kernels"
+	@cuda-accel/build-ptx.sh
 
-check-artifacts: ## Rebuild the component elsewhere and compare it with the committed one
+check-artifacts: ## Rebuild component and PTX elsewhere and compare them with the committed ones
 	@$(SETUP) tools
 	@$(SETUP) wasm
 	@echo "== rebuilding the component to compare it byte for byte"
 	@core-wit/build-component.sh --check
+	@echo "== rebuilding the GPU kernels to compare them byte for byte"
+	@cuda-accel/build-ptx.sh --check
 
 bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="--write docs/performance" records it)
 	@$(SETUP) tools

@@ -84,7 +84,7 @@ WORKSPACE=$workspace RUSTC_VERSION=$($rustc -V) LINKER=$linker CARGO_ARGUMENTS="
   RUSTFLAGS_SHOWN="$flags $(remap WORKSPACE CARGO_HOME SYSROOT)" \
   CRATES=$(tree -p damacy-core --features guest --target "$target" -e normal,build) \
   ENCODER=$(tree --manifest-path core-wit/encoder/Cargo.toml --depth 1 | grep '^wit-component ') \
-  cargo run --quiet --locked --release --manifest-path core-wit/encoder/Cargo.toml --target-dir "$built" -- "$built/$target/component/damacy_core.wasm" "$out"
+  cargo run --quiet --locked --release --manifest-path core-wit/encoder/Cargo.toml --target-dir "$built" -- component "$built/$target/component/damacy_core.wasm" "$out"
 
 if [ "$mode" = check ]; then
   if cmp -s "$out/damacy-core.wasm" "$prebuilt/damacy-core.wasm" && cmp -s "$out/manifest.json" "$prebuilt/manifest.json"; then

@@ -3,7 +3,9 @@
 //! Files -> elements' little-endian bytes and SHA-256 sums. Panics, since only tests use it.
 
 use damacy_core::{Dtype, SourceType};
-use std::path::PathBuf;
+
+const PAIRS: &str = include_str!("../vectors/pairs.jsonl");
+const EXHAUSTIVE: &str = include_str!("../vectors/exhaustive.json");
 
 /// One (source, output) pair's elements.
 pub struct Pair {
@@ -29,7 +31,7 @@ pub struct Exhaustive {
 
 /// All 100 pairs.
 pub fn pairs() -> Vec<Pair> {
-    read("pairs.jsonl")
+    PAIRS
         .lines()
         .map(|line| {
             let pair: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
@@ -46,8 +48,7 @@ pub fn pairs() -> Vec<Pair> {
 
 /// All 50 sums.
 pub fn exhaustive() -> Vec<Exhaustive> {
-    let sums: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(&read("exhaustive.json")).expect("an object");
+    let sums: serde_json::Map<String, serde_json::Value> = serde_json::from_str(EXHAUSTIVE).expect("an object");
     sums.iter()
         .map(|(pair, sum)| {
             let (src, dst) = pair.split_once("->").expect("src->dst");
@@ -64,11 +65,6 @@ pub fn every_pattern(source: SourceType) -> Vec<u8> {
         2 => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
         width => panic!("{width} bytes are too wide to enumerate"),
     }
-}
-
-fn read(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn source(name: &str) -> SourceType {

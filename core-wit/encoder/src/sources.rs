@@ -1,21 +1,20 @@
-//! One hash over everything in the tree that decides what the component does.
+//! One hash over everything in the tree that decides what a prebuilt file does.
 
+use crate::Artifact;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files and folders under the hash, relative to the workspace. Of the workspace's `Cargo.toml` only the section
-/// `[profile.component]` counts, and of `Cargo.lock` only the crates that the component is made of (the manifest lists
-/// them), so that unrelated changes to either do not ask for a rebuild.
-pub const HASHED: [&str; 4] = ["core-wit/Cargo.toml", "core-wit/build-component.sh", "core-wit/src", "wit"];
-
-/// SHA-256 over the paths and contents of [`HASHED`] and the component's profile.
+/// SHA-256 over the paths and contents of [`Artifact::hashed`] and the profile.
+///
+/// Of the workspace's `Cargo.toml` only the section `[profile.NAME]` counts, and of `Cargo.lock` only the crates that the
+/// file is made of (the manifest lists them), so that unrelated changes to either do not ask for a rebuild.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn sources_sha256(workspace: &Path) -> Result<String> {
+pub fn sources_sha256(artifact: &Artifact, workspace: &Path) -> Result<String> {
     let mut files = Vec::new();
-    for path in HASHED {
+    for path in artifact.hashed {
         collect(&workspace.join(path), &mut files)?;
     }
     let mut named: Vec<(String, PathBuf)> = files
@@ -35,7 +34,7 @@ pub fn sources_sha256(workspace: &Path) -> Result<String> {
     }
     let manifest =
         fs::read_to_string(workspace.join("Cargo.toml")).context("cannot read the workspace's Cargo.toml")?;
-    digest += &profile(&manifest)?;
+    digest += &profile(&manifest, artifact.profile)?;
     Ok(crate::sha256_hex(digest.as_bytes()))
 }
 
@@ -50,18 +49,19 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The lines of `[profile.component]` and its subsections, without comments.
-fn profile(manifest: &str) -> Result<String> {
+/// The lines of `[profile.NAME]` and its subsections, without comments.
+fn profile(manifest: &str, name: &str) -> Result<String> {
+    let sections = [format!("[profile.{name}]"), format!("[profile.{name}.")];
     let mut inside = false;
     let mut lines = String::new();
     for line in manifest.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if line.starts_with('[') {
-            inside = line.starts_with("[profile.component");
+            inside = sections.iter().any(|section| line.starts_with(section));
         }
         if inside {
             lines += &format!("{line}\n");
         }
     }
-    ensure!(!lines.is_empty(), "Cargo.toml has no [profile.component]");
+    ensure!(!lines.is_empty(), "Cargo.toml has no [profile.{name}]");
     Ok(lines)
 }

@@ -11,16 +11,16 @@ fn workspace() -> PathBuf {
 }
 
 fn prebuilt() -> PathBuf {
-    workspace().join("core-wit/prebuilt")
+    workspace().join(COMPONENT.folder)
 }
 
 fn component() -> Vec<u8> {
-    fs::read(prebuilt().join(COMPONENT)).expect("the component is committed")
+    fs::read(prebuilt().join(COMPONENT.file)).expect("the component is committed")
 }
 
 #[test]
 fn was_built_from_these_sources() {
-    let stale = Manifest::read(&prebuilt()).and_then(|manifest| manifest.stale(&prebuilt(), &workspace()));
+    let stale = Manifest::read(&prebuilt()).and_then(|manifest| manifest.stale(&COMPONENT, &workspace()));
     assert_eq!(stale.expect("the manifest is readable"), Vec::<String>::new());
 }
 
@@ -28,9 +28,9 @@ fn was_built_from_these_sources() {
 fn a_changed_source_or_component_is_noticed() {
     let mut manifest = Manifest::read(&prebuilt()).expect("the manifest is readable");
     manifest.sources_sha256 = "0".repeat(64);
-    manifest.component_sha256 = "0".repeat(64);
+    manifest.sha256 = "0".repeat(64);
     manifest.crates.push("serde 0.0.1".into());
-    let stale = manifest.stale(&prebuilt(), &workspace()).expect("the files are readable");
+    let stale = manifest.stale(&COMPONENT, &workspace()).expect("the files are readable");
     assert_eq!(stale.len(), 3, "{stale:?}");
     assert!(stale.iter().all(|reason| reason.ends_with("run core-wit/build-component.sh")), "{stale:?}");
 }

@@ -40,8 +40,14 @@ impl Default for Heap {
 impl Heap {
     /// Allocates `size` bytes of `0xcd` at a multiple of 256, and returns the address.
     pub fn allocate(&self, size: usize) -> u64 {
+        self.allocate_past(0, size)
+    }
+
+    /// Allocates `size` bytes of `0xcd` at `offset` past a multiple of 256, so that nothing is there before a misaligned
+    /// start, and returns the address.
+    pub fn allocate_past(&self, offset: u64, size: usize) -> u64 {
         let mut state = self.state.write().expect("no panic under the lock");
-        let start = state.next;
+        let start = state.next + offset;
         state.next = (start + size as u64).next_multiple_of(ALIGN) + GAP;
         let bytes = (0..size).map(|_| AtomicU8::new(0xcd)).collect();
         state.allocations.insert(start, Allocation::Live(bytes));
@@ -83,6 +89,9 @@ impl Heap {
     }
 
     fn with(&self, address: u64, size: usize, touch: impl FnOnce(&[AtomicU8])) -> Result<(), Refusal> {
+        if size == 0 {
+            return Ok(());
+        }
         let state = self.state.read().expect("no panic under the lock");
         let Some((&start, allocation)) = state.allocations.range(..=address).next_back() else {
             return Err(Refusal::Unallocated);

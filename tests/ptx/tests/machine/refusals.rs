@@ -144,7 +144,7 @@ fn directives_that_are_not_known() {
         ("\"no end", 10),
         ("add.u32 %r0, %r1, %r2 ret;", 10),
         ("add.u32 %r0, %r1, #2;", 10),
-        ("}", 12),
+        ("}", 11),
         ("{", 12),
     ] {
         let error = error(&module("", body));
