@@ -23,7 +23,7 @@ ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo test test-rust test-python test-c test-js test-web test-exhaustive c-libraries install-c npm-package \
-	explorer fuzz lint wheel artifacts check-artifacts bench bench-pairs clean
+	explorer fuzz lint wheel device-check artifacts check-artifacts bench bench-pairs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,19 @@ wheel: ## Build the Python wheel into target/wheels and try it
 	@$(SETUP) tools
 	@$(SETUP) venv dev
 	@$(SETUP) wheel
+
+DEVICE_CHECK := $(CARGO_TARGET_DIR)/device-check
+
+device-check: ## Build target/device-check, the folder that checks and measures damacy on a machine with a GPU
+	@$(SETUP) tools
+	@$(SETUP) venv dev
+	@$(SETUP) wheel
+	@echo "== cargo build: the device check"
+	@cargo build $(CARGO_FLAGS) --quiet --bin damacy-device-check
+	@rm -rf $(DEVICE_CHECK) && mkdir -p $(DEVICE_CHECK)
+	@cp cuda-accel/device-check/run.sh cuda-accel/device-check/device-check.py target/wheels/damacy-*.whl $(DEVICE_CHECK)
+	@cp $(CARGO_TARGET_DIR)/release/damacy-device-check $(DEVICE_CHECK) && strip $(DEVICE_CHECK)/damacy-device-check
+	@du -sh $(DEVICE_CHECK)
 
 artifacts: ## Rebuild the committed WebAssembly component and the GPU kernels' PTX
 	@$(SETUP) tools

@@ -23,15 +23,16 @@ macro_rules! driver_calls {
 
         impl Driver {
             /// Resolves every call; the error is the name of the first that the library lacks.
-            fn resolve() -> Result<Driver, &'static str> {
-                // SAFETY: callers have seen `is_culib_present`, so this opens the library and does not panic.
-                let library = unsafe { cudarc::driver::sys::culib() };
+            fn resolve(library: Library) -> Result<Driver, &'static str> {
                 Ok(Driver {
                     $($name: {
-                        let symbol = concat!(stringify!($name), "\0").as_bytes();
-                        // SAFETY: the signature is the one of cuda.h for this exported name.
-                        let found = unsafe { library.get::<unsafe extern "C" fn($($arg),*) -> u32>(symbol) };
-                        *found.map_err(|_| stringify!($name))?
+                        const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                            Ok(name) => name,
+                            Err(_) => panic!("a call's name without zeros"),
+                        };
+                        let address = library.symbol(NAME).ok_or(stringify!($name))?;
+                        // SAFETY: the exported function of this name, whose signature in cuda.h is the one given.
+                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> u32>(address) }
                     },)*
                 })
             }
@@ -93,6 +94,26 @@ const NOT_INITIALIZED: u32 = 3;
 const FORKED: &str = "CUDA cannot be used in a process that was forked after its parent had used CUDA; start worker \
                       processes with the \"spawn\" method";
 
+/// The driver library, opened for the life of the process.
+struct Library(*mut c_void);
+
+impl Library {
+    /// The name that drivers install comes first: the other one, for linking, is where toolkits put their stubs.
+    fn open() -> Option<Library> {
+        [c"libcuda.so.1", c"libcuda.so"].into_iter().find_map(|name| {
+            // SAFETY: a zero-terminated name; the library's constructors are made to be run in any process.
+            let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+            (!handle.is_null()).then_some(Library(handle))
+        })
+    }
+
+    fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the library is open, the name zero-terminated.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
+    }
+}
+
 /// Why there is no table.
 pub(crate) enum NoDriver {
     /// The dynamic loader finds no driver library.
@@ -107,11 +128,8 @@ impl Driver {
         static DRIVER: OnceLock<Result<Driver, NoDriver>> = OnceLock::new();
         DRIVER
             .get_or_init(|| {
-                // SAFETY: opening the driver library runs its constructors, which are made to be run in any process.
-                if !unsafe { cudarc::driver::sys::is_culib_present() } {
-                    return Err(NoDriver::NoLibrary);
-                }
-                Driver::resolve().map_err(NoDriver::MissingCall)
+                let library = Library::open().ok_or(NoDriver::NoLibrary)?;
+                Driver::resolve(library).map_err(NoDriver::MissingCall)
             })
             .as_ref()
     }

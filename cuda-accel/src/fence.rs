@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
-use crate::foreign::{ConsumerStream, ForeignEvent};
+use crate::foreign::{ConsumerStream, ForeignEvent, ForeignStream};
 use crate::stream::{Priority, Stream};
 
 /// The fence of one output buffer.
@@ -43,12 +43,13 @@ impl BufferFence {
         self.state().events.push(event.clone());
     }
 
-    /// A consumer has queued its last work on the buffer: the next writer waits for what is on its stream now. For a
-    /// consumer without a stream ([`ConsumerStream::NoSync`]), or one that has destroyed its stream, the next writer
-    /// waits for all work of the context. Never fails: it is called by destructors.
+    /// A consumer has queued its last work on the buffer: the next writer waits for what is on its stream now. The next
+    /// writer waits for all work of the context instead where that stream is not known ([`ConsumerStream::NoSync`]), is
+    /// the per-thread default stream (this may be another thread than the consumer's), or was destroyed. Never fails: it
+    /// is called by destructors.
     pub fn consumer_done(&self, stream: ConsumerStream) {
         let recorded = match stream {
-            ConsumerStream::NoSync => None,
+            ConsumerStream::NoSync | ConsumerStream::Stream(ForeignStream::PER_THREAD) => None,
             ConsumerStream::Stream(stream) => match stream.record(&self.device) {
                 Ok(event) => Some(event),
                 Err(error) => {
@@ -79,21 +80,27 @@ impl BufferFence {
         Ok(())
     }
 
-    /// Makes `writer` wait for everybody added so far, and forgets them.
+    /// Makes `writer` wait for everybody added so far, and forgets them. A buffer has one writer at a time.
     ///
     /// # Errors
     /// The driver's; nobody is forgotten then.
     pub fn before_write(&self, writer: &Stream) -> Result<()> {
-        let mut state = self.state();
-        if state.unknown {
-            self.device.synchronize()?;
-            *state = State::default();
+        // Without the lock, or a destructor would wait for the device too.
+        let taken = std::mem::take(&mut *self.state());
+        let waits = self.wait_for_all(&taken, writer);
+        if waits.is_err() {
+            let mut state = self.state();
+            state.events.extend(taken.events);
+            state.unknown |= taken.unknown;
         }
-        for event in &state.events {
-            writer.wait(event)?;
+        waits
+    }
+
+    fn wait_for_all(&self, taken: &State, writer: &Stream) -> Result<()> {
+        if taken.unknown {
+            return self.device.synchronize();
         }
-        state.events.clear();
-        Ok(())
+        taken.events.iter().try_for_each(|event| writer.wait(event))
     }
 
     /// True when the next writer would not have to wait, as far as can be told without waiting.

@@ -57,6 +57,9 @@ impl ForeignStream {
     /// The legacy default stream of the device's context.
     pub const LEGACY: ForeignStream = ForeignStream { handle: 1 };
 
+    /// The calling thread's default stream.
+    pub const PER_THREAD: ForeignStream = ForeignStream { handle: 2 };
+
     /// The handle.
     pub fn handle(self) -> u64 {
         self.handle
@@ -137,7 +140,7 @@ mod tests {
         let legacy = ConsumerStream::Stream(ForeignStream::LEGACY);
         assert_eq!(ConsumerStream::parse(None).unwrap(), legacy);
         assert_eq!(ConsumerStream::parse(Some(1)).unwrap(), legacy);
-        assert_eq!(ConsumerStream::parse(Some(2)).unwrap(), ConsumerStream::Stream(ForeignStream { handle: 2 }));
+        assert_eq!(ConsumerStream::parse(Some(2)).unwrap(), ConsumerStream::Stream(ForeignStream::PER_THREAD));
         let handle = 0x5555_0000_1234;
         assert_eq!(
             ConsumerStream::parse(Some(handle)).unwrap(),

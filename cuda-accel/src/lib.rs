@@ -11,9 +11,9 @@
 //!
 //! The driver calls made are those of [`DRIVER_CALLS`], and no others. All of them are exported by every driver from
 //! CUDA 12.0 on; the versioned names (`_v2`) are those that the headers of CUDA 12 and 13 map the plain names to.
-//! cudarc supplies the handles' types and opens the library; the function table is our own, for two reasons: cudarc's
-//! result type is a Rust `enum`, for which an error code of a newer driver would be undefined behaviour, and its
-//! wrappers panic when a symbol is missing.
+//! cudarc supplies the types of the driver's interface. Opening the library and the function table are our own, for three
+//! reasons: cudarc's result type is a Rust `enum`, for which an error code of a newer driver would be undefined behaviour;
+//! its wrappers panic when a symbol is missing; and it tries `libcuda.so` first, under which toolkits install stubs.
 
 mod arena;
 mod assembler;

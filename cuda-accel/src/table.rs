@@ -34,7 +34,7 @@ pub const BATCH_ALIGNMENT: u64 = 64;
 pub enum Content<'a> {
     /// A box of a decoded chunk: C order, native byte order.
     Chunk {
-        /// Bytes from the sources' base address to the chunk; a multiple of 8.
+        /// Bytes from the sources' base address to the chunk; a multiple of 16.
         offset: u64,
         /// Elements along each axis of the chunk.
         shape: &'a [u64],
@@ -229,10 +229,10 @@ impl Table {
     /// The launch parameters, for a table that was written to the device address `table`.
     ///
     /// # Errors
-    /// An address that is not aligned: the sources to 8, the batch to 16, the table to 16.
+    /// An address that is not aligned: sources, batch and table lie at multiples of 16.
     pub fn params(&self, source_base: u64, batch: u64, table: u64) -> Result<AssembleParams, TableError> {
         for (what, address, alignment) in
-            [("the sources", source_base, 8), ("the batch", batch, 16), ("the table", table, 16)]
+            [("the sources", source_base, 16), ("the batch", batch, 16), ("the table", table, 16)]
         {
             if !address.is_multiple_of(alignment) {
                 return Err(TableError::Misaligned { what, at: address, alignment });
@@ -274,13 +274,13 @@ impl Table {
         let bytes = c_steps(shape, one.source.width(), steps).ok_or(TableError::TooLarge { what: "a chunk" })?;
         if offset
             .checked_add(bytes)
-            .and_then(|end| end.checked_next_multiple_of(8))
+            .and_then(|end| end.checked_next_multiple_of(16))
             .is_none_or(|end| end > self.source_bytes)
         {
             return Err(TableError::OutsideSources { offset, bytes, source_bytes: self.source_bytes });
         }
-        if !offset.is_multiple_of(8) {
-            return Err(TableError::Misaligned { what: "a chunk", at: offset, alignment: 8 });
+        if !offset.is_multiple_of(16) {
+            return Err(TableError::Misaligned { what: "a chunk", at: offset, alignment: 16 });
         }
         Ok(offset + start_of(shape, steps, start, one.extent, "chunk")?)
     }

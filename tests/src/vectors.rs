@@ -48,8 +48,7 @@ pub fn pairs() -> Vec<Pair> {
 
 /// All 50 sums.
 pub fn exhaustive() -> Vec<Exhaustive> {
-    let sums: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(EXHAUSTIVE).expect("an object");
+    let sums: serde_json::Map<String, serde_json::Value> = serde_json::from_str(EXHAUSTIVE).expect("an object");
     sums.iter()
         .map(|(pair, sum)| {
             let (src, dst) = pair.split_once("->").expect("src->dst");

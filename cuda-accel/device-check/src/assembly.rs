@@ -5,7 +5,7 @@ use damacy_cuda::table::{Content, Table, Use};
 use damacy_cuda::{ALIGNMENT, Arena, Assembler, BufferFence, Device, DeviceMemory, Error, Result, StagingRing};
 
 use crate::flat::random_memory;
-use crate::measure::{gigabytes_per_second, median_seconds};
+use crate::measure::{Sizes, gigabytes_per_second, median_seconds};
 
 /// Boxes of one extent, each cut out of a chunk of its own.
 struct Shape {
@@ -61,18 +61,18 @@ impl AssemblyRate {
     }
 }
 
-/// Measures one output type: all shapes from `sources`, and boxes of 64^3 at odd starts from every source. Batches move
-/// about `traffic` bytes (read and written together), but have at most 4096 boxes.
+/// Measures one output type: all shapes from `sources`, and boxes of 64^3 at odd starts from every source. Batches have at
+/// most 4096 boxes, and so small boxes move fewer bytes.
 ///
 /// # Errors
 /// The driver's; memory that does not suffice.
-pub fn assembly(device: &Device, output: Dtype, sources: &[SourceType], traffic: usize) -> Result<Vec<AssemblyRate>> {
+pub fn assembly(device: &Device, output: Dtype, sources: &[SourceType], sizes: &Sizes) -> Result<Vec<AssemblyRate>> {
     let assembler = Assembler::new(device, output)?;
     let mut rates = Vec::new();
     for (index, shape) in SHAPES.iter().enumerate() {
         for source in SourceType::ALL {
             if index == EVERY_SOURCE || sources.contains(&source) {
-                rates.push(Bench { shape, source }.run(&assembler, traffic)?);
+                rates.push(Bench::new(shape, source, sizes).run(&assembler, sizes)?);
             }
         }
     }
@@ -80,17 +80,26 @@ pub fn assembly(device: &Device, output: Dtype, sources: &[SourceType], traffic:
 }
 
 struct Bench {
-    shape: &'static Shape,
+    name: &'static str,
+    extent: [u64; 3],
+    chunk: [u64; 3],
+    start: [u64; 3],
     source: SourceType,
 }
 
 impl Bench {
-    fn run(&self, assembler: &Assembler, traffic: usize) -> Result<AssemblyRate> {
+    fn new(shape: &Shape, source: SourceType, sizes: &Sizes) -> Bench {
+        let shrunk = |extents: [u64; 3]| extents.map(|extent| (extent / sizes.shrink).max(1));
+        let start = shape.start.map(|start| start / sizes.shrink);
+        Bench { name: shape.name, extent: shrunk(shape.extent), chunk: shrunk(shape.chunk), start, source }
+    }
+
+    fn run(&self, assembler: &Assembler, sizes: &Sizes) -> Result<AssemblyRate> {
         let (device, output) = (assembler.device(), assembler.output());
-        let elements: u64 = self.shape.extent.iter().product();
+        let elements: u64 = self.extent.iter().product();
         let box_bytes = elements * (self.source.width() + output.width()) as u64;
-        let boxes = (traffic as u64 / box_bytes).clamp(1, 4096);
-        let chunk_bytes = self.shape.chunk.iter().product::<u64>() as usize * self.source.width();
+        let boxes = (sizes.traffic as u64 / box_bytes).clamp(1, 4096);
+        let chunk_bytes = self.chunk.iter().product::<u64>() as usize * self.source.width();
         let chunk_place = chunk_bytes.next_multiple_of(ALIGNMENT);
         let sources = chunk_place * boxes as usize;
 
@@ -114,13 +123,14 @@ impl Bench {
         let batch = DeviceMemory::new(device, table.batch_bytes() as usize, "a batch")?;
         let fence = BufferFence::new(device)?;
         let stream = assembler.compute_stream();
-        let seconds = median_seconds(stream, || assembler.assemble(&placed, batch.all(), &fence).map(drop))?;
+        let seconds =
+            median_seconds(stream, sizes.runs, || assembler.assemble(&placed, batch.all(), &fence).map(drop))?;
         let half = (boxes * box_bytes / 2) as usize;
         let (from, to) = (DeviceMemory::new(device, half, "measuring")?, DeviceMemory::new(device, half, "measuring")?);
         stream.fill(from.all(), 1)?;
-        let copy = median_seconds(stream, || stream.copy_on_device(from.all(), to.all()))?;
+        let copy = median_seconds(stream, sizes.runs, || stream.copy_on_device(from.all(), to.all()))?;
         Ok(AssemblyRate {
-            shape: self.shape.name,
+            shape: self.name,
             source: self.source,
             output,
             boxes,
@@ -130,11 +140,11 @@ impl Bench {
     }
 
     fn table(&self, output: Dtype, boxes: u64, chunk_place: usize, source_bytes: u64) -> Result<Table> {
-        let mut table = Table::new(output, boxes, &self.shape.extent, source_bytes)?;
+        let mut table = Table::new(output, boxes, &self.extent, source_bytes)?;
         for sample in 0..boxes {
             let offset = sample * chunk_place as u64;
-            let content = Content::Chunk { offset, shape: &self.shape.chunk, start: &self.shape.start };
-            let (extent, target) = (&self.shape.extent[..], &[0, 0, 0][..]);
+            let content = Content::Chunk { offset, shape: &self.chunk, start: &self.start };
+            let (extent, target) = (&self.extent[..], &[0, 0, 0][..]);
             table.push(&Use { source: self.source, content, extent, target, sample })?;
         }
         Ok(table)

@@ -3,7 +3,7 @@
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda::{Converter, Device, DeviceMemory, Priority, Result, Stream};
 
-use crate::measure::{gigabytes_per_second, median_seconds};
+use crate::measure::{Sizes, gigabytes_per_second, median_seconds};
 use crate::random::Random;
 
 /// What a pair reached.
@@ -26,23 +26,25 @@ impl FlatRate {
     }
 }
 
-/// Measures all pairs, each moving about `traffic` bytes (read and written together).
+/// Measures all pairs.
 ///
 /// # Errors
 /// The driver's.
-pub fn flat(device: &Device, traffic: usize) -> Result<Vec<FlatRate>> {
+pub fn flat(device: &Device, sizes: &Sizes) -> Result<Vec<FlatRate>> {
     let (converter, stream) = (Converter::new(device), Stream::new(device, Priority::High)?);
-    let traffic = traffic.next_multiple_of(4096);
+    let traffic = sizes.traffic.next_multiple_of(4096);
     let from = random_memory(device, traffic, &stream)?;
     let to = DeviceMemory::new(device, traffic, "measuring")?;
     let mut rates = Vec::new();
     for source in SourceType::ALL {
         for output in Dtype::ALL {
             let half = traffic / 2;
-            let copy = median_seconds(&stream, || stream.copy_on_device(from.range(0, half)?, to.range(0, half)?))?;
+            let copy = median_seconds(&stream, sizes.runs, || {
+                stream.copy_on_device(from.range(0, half)?, to.range(0, half)?)
+            })?;
             let elements = traffic / (source.width() + output.width());
             let (read, written) = (elements * source.width(), elements * output.width());
-            let convert = median_seconds(&stream, || {
+            let convert = median_seconds(&stream, sizes.runs, || {
                 converter.convert(source, output, from.range(0, read)?, to.range(0, written)?, &stream)
             })?;
             rates.push(FlatRate {

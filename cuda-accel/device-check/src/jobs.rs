@@ -107,8 +107,8 @@ impl Job {
         let start: Vec<u64> = extent.iter().map(|_| random.below(margin)).collect();
         let shape: Vec<u64> =
             extent.iter().zip(&start).map(|(len, start)| start + len + random.below(margin)).collect();
-        // Kernels read whole words of 8 bytes: the rest of the last one is written too.
-        let bytes = random.bytes((shape.iter().product::<u64>() as usize * source.width()).next_multiple_of(8));
+        // Kernels read whole words of 16 bytes: the rest of the last one is written too.
+        let bytes = random.bytes((shape.iter().product::<u64>() as usize * source.width()).next_multiple_of(16));
         let chunk = Chunk { shape, start, offset: self.source_bytes };
         self.source_bytes += bytes.len().next_multiple_of(ALIGNMENT);
         self.boxes.push(Box { sample, target, extent, source, bytes, chunk: Some(chunk) });

@@ -10,6 +10,7 @@ use clap::Parser;
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda::{ALIGNMENT, Arena, Assembler, Device, DeviceChoice, Module, PTX, Result, StagingRing};
 use damacy_device_check::jobs::Job;
+use damacy_device_check::measure::Sizes;
 use damacy_device_check::random::Random;
 use damacy_device_check::vectors::{check_pairs, check_sums};
 use damacy_device_check::{assembly, flat, upload};
@@ -44,10 +45,13 @@ struct Options {
     rehearse: bool,
 }
 
+/// Elements by which sources and outputs of the vectors are moved from where allocations start.
+const SHIFTS: [(usize, usize); 6] = [(0, 0), (1, 0), (0, 1), (3, 5), (8, 8), (7, 15)];
+
 fn main() -> ExitCode {
     let mut options = Options::parse();
     if options.rehearse {
-        (options.jobs, options.job_elements, options.traffic_mib, options.windows) = (3, 2000, 0, 2);
+        (options.jobs, options.job_elements) = (2, 500);
     }
     let mut report = Report { json: json!({}), failures: Vec::new(), started: Instant::now() };
     let code = match Device::open(DeviceChoice::Index(options.device)) {
@@ -110,17 +114,18 @@ impl Report {
 
 fn run(device: &Device, options: &Options, report: &mut Report) -> Result<()> {
     facts(device, report)?;
-    report.check("vectors of the 100 pairs", check_pairs(device, &[(0, 0), (1, 0), (0, 1), (3, 5), (8, 8)])?);
+    report.check("vectors of the 100 pairs", check_pairs(device, if options.rehearse { &[(0, 0)] } else { &SHIFTS })?);
     report.check("every bit pattern of the 8- and 16-bit sources", check_sums(device)?);
     let jobs = check_jobs(device, options.jobs, options.job_elements)?;
     report.check("random batches", jobs);
     if options.no_measurements {
         return Ok(());
     }
-    let traffic = (options.traffic_mib << 20).max(64 << 10);
-    measure_flat(device, traffic, report)?;
-    measure_assembly(device, traffic, report)?;
-    measure_upload(device, options.windows, if options.rehearse { 2 } else { 64 }, report)
+    let full = Sizes::full(options.traffic_mib << 20, options.windows);
+    let sizes = if options.rehearse { Sizes::rehearsal() } else { full };
+    measure_flat(device, &sizes, report)?;
+    measure_assembly(device, &sizes, report)?;
+    measure_upload(device, &sizes, report)
 }
 
 fn facts(device: &Device, report: &mut Report) -> Result<()> {
@@ -183,9 +188,9 @@ fn check_jobs(device: &Device, jobs: u64, elements: u64) -> Result<(u64, Vec<Str
     Ok((compared, wrong))
 }
 
-fn measure_flat(device: &Device, traffic: usize, report: &mut Report) -> Result<()> {
+fn measure_flat(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<()> {
     report.section("flat conversion: bandwidth (read + written) over that of a device-to-device copy");
-    let rates = flat(device, traffic)?;
+    let rates = flat(device, sizes)?;
     print!("{:>8}", "");
     Dtype::ALL.iter().for_each(|output| print!("{:>7}", output.short_name()));
     for source in SourceType::ALL {
@@ -206,12 +211,12 @@ fn measure_flat(device: &Device, traffic: usize, report: &mut Report) -> Result<
     Ok(())
 }
 
-fn measure_assembly(device: &Device, traffic: usize, report: &mut Report) -> Result<()> {
+fn measure_assembly(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<()> {
     report.section("assembly: bandwidth (boxes read + written) over that of a device-to-device copy");
     let sources = [SourceType::U8, SourceType::U16, SourceType::F32];
     let mut rates = Vec::new();
     for output in Dtype::ALL {
-        rates.extend(assembly(device, output, &sources, traffic)?);
+        rates.extend(assembly(device, output, &sources, sizes)?);
     }
     print!("{:41}", "");
     Dtype::ALL.iter().for_each(|output| print!("{:>7}", output.short_name()));
@@ -237,9 +242,9 @@ fn measure_assembly(device: &Device, traffic: usize, report: &mut Report) -> Res
     Ok(())
 }
 
-fn measure_upload(device: &Device, windows: usize, chunks: usize, report: &mut Report) -> Result<()> {
+fn measure_upload(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<()> {
     report.section("upload of uint16 chunks of 64^3, beside assembly into float32");
-    let rate = upload(device, windows, chunks)?;
+    let rate = upload(device, sizes)?;
     println!(
         "         {} MiB: upload {:.1} GB/s ({:.3} s; {:.3} s with the host filling each slot), assembly {:.3} s, both \
          {:.3} s: overlap {:.2}",

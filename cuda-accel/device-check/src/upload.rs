@@ -8,7 +8,7 @@ use damacy_cuda::{
     ALIGNMENT, Arena, Assembler, BufferFence, Device, DeviceMemory, Error, Result, Segment, StagingRing,
 };
 
-use crate::measure::gigabytes_per_second;
+use crate::measure::{Sizes, gigabytes_per_second};
 
 /// What was reached over all windows.
 #[derive(Debug, Clone)]
@@ -34,27 +34,26 @@ impl UploadRate {
     /// Part of the shorter work that is hidden behind the longer: 1 is perfect overlap, 0 is one after the other.
     pub fn overlap(&self) -> f64 {
         let shorter = self.upload_seconds.min(self.assembly_seconds);
-        (self.upload_seconds + self.assembly_seconds - self.both_seconds) / shorter
+        (self.upload_seconds + self.assembly_seconds - self.both_seconds) / shorter.max(1e-9)
     }
 }
 
-/// Chunks of 64^3 uint16 elements, a batch of float32 a window, two windows at a time.
-const CHUNK: [u64; 3] = [64, 64, 64];
-const CHUNK_BYTES: usize = 64 * 64 * 64 * 2;
+/// Chunks are cubes of uint16 elements with this edge; a window's batch is float32; two windows are on the device.
+const EDGE: u64 = 64;
 /// Launches a window: enough that assembling takes about as long as uploading.
 const LAUNCHES: usize = 24;
 
-/// Measures `windows` windows of `chunks` chunks each.
+/// Measures uploads, assemblies and both.
 ///
 /// # Errors
 /// The driver's.
-pub fn upload(device: &Device, windows: usize, chunks: usize) -> Result<UploadRate> {
-    let bench = Bench::new(device, chunks)?;
-    let host = vec![7_u8; CHUNK_BYTES];
+pub fn upload(device: &Device, sizes: &Sizes) -> Result<UploadRate> {
+    let bench = Bench::new(device, sizes)?;
+    let host = vec![7_u8; bench.chunk_bytes];
     let each = |upload: bool, copy: Option<&[u8]>, launches: usize| -> Result<f64> {
         bench.assembler.device().synchronize()?;
         let start = Instant::now();
-        for _ in 0..windows {
+        for _ in 0..sizes.windows {
             bench.window(upload, copy, launches)?;
         }
         bench.assembler.device().synchronize()?;
@@ -63,7 +62,7 @@ pub fn upload(device: &Device, windows: usize, chunks: usize) -> Result<UploadRa
     each(true, None, LAUNCHES)?;
     let (upload_seconds, staged_seconds) = (each(true, None, 0)?, each(true, Some(&host), 0)?);
     let (assembly_seconds, both_seconds) = (each(false, None, LAUNCHES)?, each(true, None, LAUNCHES)?);
-    let bytes = (windows * chunks * CHUNK_BYTES) as u64;
+    let bytes = (sizes.windows * sizes.chunks * bench.chunk_bytes) as u64;
     Ok(UploadRate { bytes, upload_seconds, staged_seconds, assembly_seconds, both_seconds })
 }
 
@@ -74,25 +73,32 @@ struct Bench {
     batch: DeviceMemory,
     fence: BufferFence,
     chunks: usize,
+    edge: u64,
+    chunk_bytes: usize,
 }
 
 impl Bench {
-    fn new(device: &Device, chunks: usize) -> Result<Bench> {
+    fn new(device: &Device, sizes: &Sizes) -> Result<Bench> {
+        let (chunks, edge) = (sizes.chunks, EDGE / sizes.shrink);
+        let chunk_bytes = (edge * edge * edge * 2) as usize;
+        let place = chunk_bytes.next_multiple_of(ALIGNMENT);
         let assembler = Assembler::new(device, Dtype::F32)?;
-        let window = chunks * CHUNK_BYTES + Bench::table(chunks, 0, u64::MAX >> 1)?.bytes() + 512;
+        let window = chunks * place + Bench::table(sizes.chunks, edge, 0, u64::MAX >> 1)?.bytes() + 512;
         let arena = Arena::new(assembler.copy_stream(), 2 * window.next_multiple_of(ALIGNMENT))?;
-        let staging = StagingRing::new(device, 8, CHUNK_BYTES)?;
-        let batch = DeviceMemory::new(device, chunks * CHUNK_BYTES * 2, "a batch")?;
+        let staging = StagingRing::new(device, 8, chunk_bytes)?;
+        let batch = DeviceMemory::new(device, chunks * chunk_bytes * 2, "a batch")?;
         let fence = BufferFence::new(device)?;
-        Ok(Bench { assembler, arena, staging, batch, fence, chunks })
+        Ok(Bench { assembler, arena, staging, batch, fence, chunks, edge, chunk_bytes })
     }
 
-    fn table(chunks: usize, base: u64, source_bytes: u64) -> Result<Table> {
-        let mut table = Table::new(Dtype::F32, chunks as u64, &CHUNK, source_bytes)?;
+    fn table(chunks: usize, edge: u64, base: u64, source_bytes: u64) -> Result<Table> {
+        let shape = [edge; 3];
+        let place = (edge * edge * edge * 2).next_multiple_of(ALIGNMENT as u64);
+        let mut table = Table::new(Dtype::F32, chunks as u64, &shape, source_bytes)?;
         for sample in 0..chunks as u64 {
-            let offset = base + sample * CHUNK_BYTES as u64;
-            let content = Content::Chunk { offset, shape: &CHUNK, start: &[0, 0, 0] };
-            let (source, extent, target) = (SourceType::U16, &CHUNK[..], &[0, 0, 0][..]);
+            let offset = base + sample * place;
+            let content = Content::Chunk { offset, shape: &shape, start: &[0, 0, 0] };
+            let (source, extent, target) = (SourceType::U16, &shape[..], &[0, 0, 0][..]);
             table.push(&Use { source, content, extent, target, sample })?;
         }
         Ok(table)
@@ -100,7 +106,8 @@ impl Bench {
 
     /// One window: the uploads of its chunks and its table, then its launches.
     fn window(&self, upload: bool, copy: Option<&[u8]>, launches: usize) -> Result<()> {
-        let table_at = self.chunks * CHUNK_BYTES;
+        let place = self.chunk_bytes.next_multiple_of(ALIGNMENT);
+        let table_at = self.chunks * place;
         let segment = self.reserve()?;
         if upload {
             for chunk in 0..self.chunks {
@@ -108,13 +115,13 @@ impl Bench {
                 if let Some(bytes) = copy {
                     slot.as_mut_slice().copy_from_slice(bytes);
                 }
-                self.assembler.upload(slot, segment.range(chunk * CHUNK_BYTES, CHUNK_BYTES)?)?;
+                self.assembler.upload(slot, segment.range(chunk * place, self.chunk_bytes)?)?;
             }
         }
         if launches == 0 {
             return Ok(());
         }
-        let table = Bench::table(self.chunks, segment.offset(), self.arena.capacity() as u64)?;
+        let table = Bench::table(self.chunks, self.edge, segment.offset(), self.arena.capacity() as u64)?;
         let to = segment.range(table_at, table.bytes())?;
         let Some(placed) = self.assembler.place_table(&table, &self.arena, to, &self.staging)? else {
             return Err(closed());

@@ -9,7 +9,7 @@
 //! result, since each loops over what is left; [`convert_blocks`] and [`assemble_blocks`] say how many are worth having.
 //!
 //! **Memory.** Source elements are in the machine's byte order and start at multiples of their width; so do destination
-//! elements. Source and destination do not overlap. Words of 8 bytes, aligned to 8, that hold at least one byte of a
+//! elements. Source and destination do not overlap. Words of 16 bytes, aligned to 16, that hold at least one byte of a
 //! source box are read whole, so sources lie in allocations whose size is rounded up to a multiple of 16, as the driver
 //! and the chunk arena do. Of the destination, bytes outside the boxes are not touched. Nothing else is accessed.
 

@@ -42,6 +42,29 @@ fn consumers_and_writers_take_turns_on_every_kind_of_stream() {
     });
 }
 
+/// The per-thread default stream of the thread that drops a tensor last is not the one that used it.
+#[test]
+fn a_tensor_of_a_per_thread_stream_may_be_dropped_on_another_thread() {
+    soft_cuda::run(&[("delay_us", "2000")], |driver| {
+        let device = open(0);
+        raw::retain_primary(driver, 0);
+        let writer = Stream::new(&device, Priority::High).unwrap();
+        let buffer = DeviceMemory::new(&device, 64, "a batch").unwrap();
+        let fence = BufferFence::new(&device).unwrap();
+        raw::fill(driver, buffer.address(), 5, 64, 2 as raw::Handle);
+        std::thread::scope(|scope| {
+            scope.spawn(|| fence.consumer_done(ConsumerStream::parse(Some(2)).unwrap()));
+        });
+        fence.before_write(&writer).unwrap();
+        writer.fill(buffer.all(), 6).unwrap();
+        let mut back = [0; 64];
+        writer.read(buffer.all(), &mut back).unwrap();
+        assert_eq!(back, [6; 64]);
+        raw::set_current(driver, std::ptr::null_mut());
+        raw::release_primary(driver, 0);
+    });
+}
+
 #[test]
 fn an_event_given_to_release_may_be_destroyed_at_once() {
     soft_cuda::run(&[("delay_us", "2000")], |driver| {

@@ -28,8 +28,8 @@ fn windows_follow_each_other_through_a_small_arena() {
             };
             table.clear();
             push(&mut table, segment.offset());
-            // Kernels read whole words of 8 bytes: the rest of the last one is written too.
-            let bytes: Vec<u8> = (0..ELEMENTS.next_multiple_of(8)).map(|i| (i + window) as u8).collect();
+            // Kernels read whole words of 16 bytes: the rest of the last one is written too.
+            let bytes: Vec<u8> = (0..ELEMENTS.next_multiple_of(16)).map(|i| (i + window) as u8).collect();
             assembler.upload_bytes(&bytes, segment.range(0, bytes.len()).unwrap(), &staging).unwrap();
             let at = segment.range(chunk.next_multiple_of(256), table.bytes()).unwrap();
             let placed = assembler.place_table(&table, &arena, at, &staging).unwrap().unwrap();

@@ -52,6 +52,27 @@ fn a_driver_that_refuses_to_start_is_quoted() {
     });
 }
 
+/// A library without the driver's calls, as `libcuda.so.1` in front of all others.
+#[test]
+fn a_library_that_lacks_calls_is_too_old() {
+    soft_cuda::run_without(|| {
+        let folder = std::env::temp_dir().join(format!("damacy-old-driver-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let source = folder.join("old.c");
+        std::fs::write(&source, "int cuInit(unsigned flags) { return 0; }").unwrap();
+        let library = folder.join("libold.so");
+        let flags = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o"];
+        let made = std::process::Command::new("cc").args(flags).args([&library, &source]).status();
+        assert!(made.expect("a C compiler, as Rust's linker needs").success());
+        let path = std::ffi::CString::new(library.to_str().unwrap()).unwrap();
+        // SAFETY: zero-terminated; the library has no constructors.
+        assert!(!unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) }.is_null());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(matches!(refused(), Unavailable::TooOld { missing: Some(_), .. }), "{}", refused());
+        assert!(refused().to_string().contains("lacks cu"), "{}", refused());
+    });
+}
+
 #[test]
 fn the_toolkits_stub_is_told_apart() {
     soft_cuda::run(&[("fail", "cuInit:1:34")], |_| assert_eq!(refused(), Unavailable::Stub));

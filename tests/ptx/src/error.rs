@@ -26,7 +26,7 @@ impl std::error::Error for Error {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The kernel.
-    pub kernel: String,
+    pub kernel: Box<str>,
     /// Line of the instruction in the PTX, from 1; 0 if the launch itself was refused.
     pub line: usize,
     /// Block and thread (x, y, z), unless the launch itself was refused.
@@ -50,6 +50,24 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// Which way an access goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From memory.
+    Load,
+    /// To memory.
+    Store,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "load",
+            Self::Store => "store",
+        })
+    }
+}
+
 /// Why a launch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -58,8 +76,8 @@ pub enum Cause {
     Launch(String),
     /// An access that is not aligned to its whole size (PTX ISA 6.4.1: vectors too).
     Misaligned {
-        /// "load" or "store".
-        access: &'static str,
+        /// Which way.
+        access: Direction,
         /// Address of its first byte.
         address: u64,
         /// Bytes.
@@ -67,8 +85,8 @@ pub enum Cause {
     },
     /// An access that the memory refused.
     Refused {
-        /// "load" or "store".
-        access: &'static str,
+        /// Which way.
+        access: Direction,
         /// The state space.
         space: &'static str,
         /// Address of its first byte, in that space.

@@ -89,6 +89,9 @@ impl Heap {
     }
 
     fn with(&self, address: u64, size: usize, touch: impl FnOnce(&[AtomicU8])) -> Result<(), Refusal> {
+        if size == 0 {
+            return Ok(());
+        }
         let state = self.state.read().expect("no panic under the lock");
         let Some((&start, allocation)) = state.allocations.range(..=address).next_back() else {
             return Err(Refusal::Unallocated);

@@ -116,7 +116,7 @@ impl Kernel {
             Ok(parameters)
         });
         let parameters = parameters.map_err(|reason| Fault {
-            kernel: self.name().to_owned(),
+            kernel: self.name().into(),
             line: 0,
             thread: None,
             cause: Cause::Launch(reason),

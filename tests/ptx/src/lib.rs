@@ -16,7 +16,7 @@ mod memory;
 mod statistics;
 mod text;
 
-pub use error::{Cause, Error, Fault};
+pub use error::{Cause, Direction, Error, Fault};
 pub use heap::Heap;
 pub use launch::{Kernel, Launch, Module, Parameter, Races};
 pub use memory::{Memory, Refusal};

@@ -28,8 +28,8 @@ struct Page {
 struct Touched {
     numbers: HashMap<u64, usize>,
     pages: Vec<Page>,
-    /// Number and place of the page that was last used.
-    last: Option<(u64, usize)>,
+    /// Number and place of the pages that were last read and written.
+    last: [Option<(u64, usize)>; 2],
 }
 
 /// Ranges of addresses, ascending. Bytes that the launch itself had written before it read them are not among the reads.
@@ -96,9 +96,9 @@ impl DeviceMemory {
     fn note(&self, address: u64, length: usize, write: bool) {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         let number = address / PAGE;
-        let place = match touched.last {
+        let place = match touched.last[usize::from(write)] {
             Some((last, place)) if last == number => place,
-            _ => touched.place_of(number),
+            _ => touched.place_of(number, write),
         };
         let (word, bit) = ((address % PAGE / 64) as usize, address % 64);
         // The machine's accesses are aligned to their size, at most 32 bytes: they stay inside one word of 64.
@@ -113,13 +113,13 @@ impl DeviceMemory {
 }
 
 impl Touched {
-    fn place_of(&mut self, number: u64) -> usize {
+    fn place_of(&mut self, number: u64, write: bool) -> usize {
         let new = self.pages.len();
         let place = *self.numbers.entry(number).or_insert(new);
         if place == new {
             self.pages.push(Page { reads: [0; 64], writes: [0; 64] });
         }
-        self.last = Some((number, place));
+        self.last[usize::from(write)] = Some((number, place));
         place
     }
 }

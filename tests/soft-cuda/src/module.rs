@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_uint};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{In, Out, put_text};
 use crate::call::{Answer, Call, Needs, call, missing, refuse};
@@ -16,7 +17,7 @@ use crate::state::{Driver, State};
 
 pub struct Module {
     pub context: u64,
-    program: damacy_ptx::Module,
+    program: Arc<damacy_ptx::Module>,
     /// Handles of the kernels that were asked for.
     functions: HashMap<String, u64>,
     /// The last launch on each stream.
@@ -47,8 +48,25 @@ fn newest_isa(driver_version: i32) -> (i32, i32) {
     }
 }
 
+/// Texts that are kept with their programs: programs load the same few again and again.
+const KEPT: usize = 4;
+
+fn parse(image: &str) -> Result<Arc<damacy_ptx::Module>, damacy_ptx::Error> {
+    static PARSED: Mutex<Vec<(String, Arc<damacy_ptx::Module>)>> = Mutex::new(Vec::new());
+    let mut parsed = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, program)) = parsed.iter().find(|(text, _)| text == image) {
+        return Ok(program.clone());
+    }
+    let program = Arc::new(damacy_ptx::Module::parse(image)?);
+    if parsed.len() == KEPT {
+        parsed.remove(0);
+    }
+    parsed.push((image.to_owned(), program.clone()));
+    Ok(program)
+}
+
 /// Compiles, or says what is wrong: a code and the compiler's text.
-fn compile(config: &Config, image: &str) -> Result<damacy_ptx::Module, (Code, String)> {
+fn compile(config: &Config, image: &str) -> Result<Arc<damacy_ptx::Module>, (Code, String)> {
     let Some(isa) = directive(image, ".version", "") else {
         return Err((INVALID_IMAGE, "no .version directive: not PTX text".to_owned()));
     };
@@ -68,7 +86,7 @@ fn compile(config: &Config, image: &str) -> Result<damacy_ptx::Module, (Code, St
         Some(_) => {}
         None => return Err((INVALID_PTX, "no .target directive".to_owned())),
     }
-    damacy_ptx::Module::parse(image).map_err(|error| (INVALID_PTX, error.to_string()))
+    parse(image).map_err(|error| (INVALID_PTX, error.to_string()))
 }
 
 const ELF: &[u8] = b"\x7fELF";

@@ -13,8 +13,7 @@ pub(super) fn decode(mnemonic: &str, modifiers: &mut Modifiers, context: &mut Co
 }
 
 const INTEGER: &[&str] = &["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"];
-const FLOAT: &[&str] =
-    &["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
+const FLOAT: &[&str] = &["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
 
 /// setp (9.7.7.2) with one destination: a comparison, perhaps combined with a predicate.
 fn set(modifiers: &mut Modifiers, context: &mut Context) -> Result<(), String> {
@@ -83,6 +82,7 @@ fn integer(comparison: &str, ty: Type) -> Result<Pure, String> {
 }
 
 /// With a NaN, the ordered comparisons are false and the unordered ones (..u, nan) true.
+#[expect(clippy::double_comparisons, clippy::neg_cmp_op_on_partial_ord, reason = "exactly these differ by NaN")]
 fn float(comparison: &str) -> Pure {
     macro_rules! compare {
         (|$a:ident, $b:ident| $body:expr) => {

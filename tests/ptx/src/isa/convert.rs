@@ -22,7 +22,11 @@ pub(super) fn decode(modifiers: &mut Modifiers, context: &mut Context) -> Result
     }
     match (to, from, rounding) {
         (_, _, None) if !to.is_float() && !from.is_float() => {
-            if saturate { clamp(context, to, from) } else { resize(context, to, from) }
+            if saturate {
+                clamp(context, to, from)
+            } else {
+                resize(context, to, from)
+            }
         }
         // Clamped by default: .sat is redundant.
         (_, F16 | F32, Some(rounding @ ("rni" | "rzi" | "rmi" | "rpi"))) if !to.is_float() => {
@@ -70,7 +74,9 @@ fn resize(context: &mut Context, to: Type, from: Type) -> Result<(), String> {
 
 /// Integer to integer with .sat: the nearest value of the destination's type.
 fn clamp(context: &mut Context, to: Type, from: Type) -> Result<(), String> {
-    let narrows = if from.is_signed() { !to.is_signed() || to.bits() < from.bits() } else {
+    let narrows = if from.is_signed() {
+        !to.is_signed() || to.bits() < from.bits()
+    } else {
         to.bits() < from.bits() + u32::from(to.is_signed())
     };
     if !narrows {

@@ -112,7 +112,13 @@ fn chosen(a: u64, b: u64, first: fn(u64, u64) -> bool) -> u64 {
         (true, true) => CANONICAL_NAN,
         (true, false) => b,
         (false, true) => a,
-        (false, false) => if first(a, b) { a } else { b },
+        (false, false) => {
+            if first(a, b) {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -133,4 +139,3 @@ fn sign(mnemonic: &str, modifiers: &mut Modifiers, context: &mut Context) -> Res
     context.builder.push(Kind::Float, Action::Single(f), d, sources);
     Ok(())
 }
-

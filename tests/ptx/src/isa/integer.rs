@@ -2,7 +2,7 @@
 
 use super::word::by_type;
 use super::{Context, Modifiers, Word};
-use crate::machine::{Action, Checked, Kind};
+use crate::machine::{Action, Checked, Kind, Pure};
 use crate::text::Type::{self, B32, B64, S16, S32, S64, U16, U32, U64};
 
 const ALL: &[Type] = &[U16, U32, U64, S16, S32, S64];
@@ -157,19 +157,37 @@ fn find(modifiers: &mut Modifiers, context: &mut Context) -> Result<(), String> 
     let shift = modifiers.take("shiftamt");
     let ty = modifiers.ty(WIDE)?;
     modifiers.end()?;
-    let f = match shift {
-        false => by_type!(ty; U32 u32, U64 u64, S32 i32, S64 i64; T(a) => {
-            #[allow(unused_comparisons, reason = "half of the types are unsigned")]
-            let a = if a < 0 { !a } else { a };
-            a.checked_ilog2().unwrap_or(u32::MAX)
-        }),
-        true => by_type!(ty; U32 u32, U64 u64, S32 i32, S64 i64; T(a) => {
-            #[allow(unused_comparisons, reason = "half of the types are unsigned")]
-            let a = if a < 0 { !a } else { a };
-            a.checked_ilog2().map_or(u32::MAX, |place| T::BITS - 1 - place)
-        }),
-    }?;
+    let f: Pure = match (ty, shift) {
+        (U32, false) => |a, _, _| place(a),
+        (U64, false) => |a, _, _| place(a),
+        (S32, false) => |a, _, _| place(unsigned_32(a)),
+        (_, false) => |a, _, _| place(unsigned_64(a)),
+        (U32, true) => |a, _, _| from_top(a, 31),
+        (U64, true) => |a, _, _| from_top(a, 63),
+        (S32, true) => |a, _, _| from_top(unsigned_32(a), 31),
+        (_, true) => |a, _, _| from_top(unsigned_64(a), 63),
+    };
     context.unary(Kind::Integer, f, U32, ty)
+}
+
+/// The place of the highest one, or 0xffffffff.
+fn place(a: u64) -> u64 {
+    a.checked_ilog2().unwrap_or(u32::MAX).into()
+}
+
+fn from_top(a: u64, msb: u32) -> u64 {
+    a.checked_ilog2().map_or(u32::MAX, |place| msb - place).into()
+}
+
+/// A negative value's bits inverted, so that sign bits are zeros like those of the others.
+fn unsigned_32(a: u64) -> u64 {
+    let a = a as i32;
+    (a ^ a >> 31).bits()
+}
+
+fn unsigned_64(a: u64) -> u64 {
+    let a = a as i64;
+    (a ^ a >> 63).bits()
 }
 
 /// bfe (9.7.1.19): `c` bits of a from bit `b` on, 0 to 255 each. What lies past the top, and for signed types the rest of

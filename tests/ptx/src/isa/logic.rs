@@ -58,10 +58,12 @@ fn lookup(modifiers: &mut Modifiers, context: &mut Context) -> Result<(), String
     let (low, table) = (builder.scratch()?, builder.constant(*table as u64)?);
     builder.push(Kind::Integer, Action::Pure(|a, b, _| a << 32 | b), low, [a, b, b]);
     let f: Pure = |ab, c, table| {
-        (0..32).map(|bit| {
-            let index = (ab >> (32 + bit) & 1) << 2 | (ab >> bit & 1) << 1 | (c >> bit & 1);
-            (table >> index & 1) << bit
-        }).sum()
+        (0..32)
+            .map(|bit| {
+                let index = (ab >> (32 + bit) & 1) << 2 | (ab >> bit & 1) << 1 | (c >> bit & 1);
+                (table >> index & 1) << bit
+            })
+            .sum()
     };
     builder.push(Kind::Part, Action::Pure(f), d, [low, c, table]);
     Ok(())

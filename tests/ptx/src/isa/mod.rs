@@ -80,7 +80,8 @@ impl<'a> Modifiers<'a> {
 
     /// Takes the next modifier, which is one of `names`.
     fn one_of(&mut self, names: &[&str]) -> Result<&'a str, String> {
-        self.take_one_of(names).ok_or_else(|| format!("{} is not known here: expected one of .{}", self.opcode, names.join(" .")))
+        self.take_one_of(names)
+            .ok_or_else(|| format!("{} is not known here: expected one of .{}", self.opcode, names.join(" .")))
     }
 
     /// Takes the next modifier, which is a type of `types`.

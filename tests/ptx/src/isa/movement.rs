@@ -83,13 +83,14 @@ fn pack(builder: &mut Builder, ty: Type, d: &Operand, from: &[Operand]) -> Resul
 /// cvta: an address in a space <-> the generic one.
 fn convert_address(modifiers: &mut Modifiers, context: &mut Context) -> Result<(), String> {
     let to = modifiers.take("to");
-    let space = match modifiers.one_of(&["global", "const", "local", "shared", "shared::cta", "param", "param::entry"])? {
-        "global" => Space::Global,
-        "const" => Space::Constant,
-        "local" => Space::Local,
-        "shared" | "shared::cta" => Space::Shared,
-        _ => Space::Parameter,
-    };
+    let space =
+        match modifiers.one_of(&["global", "const", "local", "shared", "shared::cta", "param", "param::entry"])? {
+            "global" => Space::Global,
+            "const" => Space::Constant,
+            "local" => Space::Local,
+            "shared" | "shared::cta" => Space::Shared,
+            _ => Space::Parameter,
+        };
     modifiers.ty(&[U64])?;
     modifiers.end()?;
     let [d, a] = context.operands()?;

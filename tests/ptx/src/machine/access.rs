@@ -3,7 +3,7 @@
 use super::code::{Access, Op};
 use super::interpreter::{Machine, Registers, Stopped};
 use super::spaces::Space;
-use crate::{Cause, Refusal};
+use crate::{Cause, Direction, Refusal};
 
 impl Machine<'_> {
     pub(super) fn load(
@@ -16,11 +16,13 @@ impl Machine<'_> {
     ) -> Result<(), Stopped> {
         let (space, address) = located(access.space, base, op.offset);
         let (size, bytes) = (usize::from(access.bytes) * usize::from(access.count), usize::from(access.bytes));
-        aligned("load", address, size)?;
+        aligned(Direction::Load, address, size)?;
         let mut buffer = [0; 16];
         let buffer = &mut buffer[..size];
         if space == Space::Global {
-            self.memory.load(address, buffer).map_err(|refusal| refused("load", space, address, size, refusal))?;
+            self.memory
+                .load(address, buffer)
+                .map_err(|refusal| refused(Direction::Load, space, address, size, refusal))?;
             self.statistics.loads.by_width[size.ilog2() as usize] += 1;
             if let Some(races) = &mut self.races {
                 races.load(number, address, size, access.read_only)?;
@@ -52,7 +54,7 @@ impl Machine<'_> {
     ) -> Result<(), Stopped> {
         let (space, address) = located(access.space, base, op.offset);
         let (size, bytes) = (usize::from(access.bytes) * usize::from(access.count), usize::from(access.bytes));
-        aligned("store", address, size)?;
+        aligned(Direction::Store, address, size)?;
         let mut buffer = [0; 16];
         let buffer = &mut buffer[..size];
         let slots = &self.program.vectors[usize::from(op.d)..][..usize::from(access.count)];
@@ -63,7 +65,9 @@ impl Machine<'_> {
             if let Some(races) = &mut self.races {
                 races.store(number, address, size)?;
             }
-            self.memory.store(address, buffer).map_err(|refusal| refused("store", space, address, size, refusal))?;
+            self.memory
+                .store(address, buffer)
+                .map_err(|refusal| refused(Direction::Store, space, address, size, refusal))?;
             self.statistics.stores.by_width[size.ilog2() as usize] += 1;
         } else {
             self.own_mut(space, address, size)?.copy_from_slice(buffer);
@@ -82,7 +86,7 @@ impl Machine<'_> {
             Space::Global => unreachable!("global memory is not the machine's own"),
         };
         let range = range(memory.len(), address, size);
-        range.map(|range| &memory[range]).map_err(|refusal| refused("load", space, address, size, refusal))
+        range.map(|range| &memory[range]).map_err(|refusal| refused(Direction::Load, space, address, size, refusal))
     }
 
     /// Bytes of memory of the machine's own, to be written.
@@ -93,11 +97,13 @@ impl Machine<'_> {
             Space::Shared => &mut self.shared,
             _ => {
                 let refusal = Refusal::Other(format!("{} is read-only", space.name()));
-                return Err(refused("store", space, address, size, refusal));
+                return Err(refused(Direction::Store, space, address, size, refusal));
             }
         };
         let range = range(memory.len(), address, size);
-        range.map(|range| &mut memory[range]).map_err(|refusal| refused("store", space, address, size, refusal))
+        range
+            .map(|range| &mut memory[range])
+            .map_err(|refusal| refused(Direction::Store, space, address, size, refusal))
     }
 
     fn count(&mut self, space: Space, size: usize) {
@@ -111,7 +117,7 @@ impl Machine<'_> {
     }
 }
 
-fn aligned(access: &'static str, address: u64, size: usize) -> Result<(), Cause> {
+fn aligned(access: Direction, address: u64, size: usize) -> Result<(), Cause> {
     if address.is_multiple_of(size as u64) { Ok(()) } else { Err(Cause::Misaligned { access, address, size }) }
 }
 
@@ -128,9 +134,13 @@ fn located(space: Option<Space>, base: u64, offset: i32) -> (Space, u64) {
 /// The bytes of an access to memory of the machine's own.
 fn range(memory: usize, address: u64, size: usize) -> Result<std::ops::Range<usize>, Refusal> {
     let start = usize::try_from(address).ok().filter(|&start| start < memory).ok_or(Refusal::Unallocated)?;
-    if size <= memory - start { Ok(start..start + size) } else { Err(Refusal::Overrun { start: 0, size: memory as u64 }) }
+    if size <= memory - start {
+        Ok(start..start + size)
+    } else {
+        Err(Refusal::Overrun { start: 0, size: memory as u64 })
+    }
 }
 
-fn refused(access: &'static str, space: Space, address: u64, size: usize, refusal: Refusal) -> Stopped {
+fn refused(access: Direction, space: Space, address: u64, size: usize, refusal: Refusal) -> Stopped {
     Cause::Refused { access, space: space.name(), address, size, refusal }.into()
 }

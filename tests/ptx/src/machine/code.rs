@@ -30,10 +30,7 @@ pub(crate) enum Action {
     /// Continue at an instruction.
     Branch(u32),
     /// Continue at the a-th target of those from `start` on in [`Program::tables`].
-    Table {
-        start: u32,
-        count: u32,
-    },
+    Table { start: u32, count: u32 },
     /// The thread ends.
     Exit,
     /// Wait for all threads of the block that have not ended.
@@ -121,8 +118,6 @@ pub(crate) struct Program {
     /// Bytes of each thread's local memory, and of each block's static shared memory.
     pub local_bytes: usize,
     pub shared_bytes: usize,
-    /// Alignment of dynamic shared memory behind the static one, if the kernel has any.
-    pub dynamic_shared: Option<usize>,
     /// The module's constants.
     pub constants: std::sync::Arc<Vec<u8>>,
     pub has_barrier: bool,

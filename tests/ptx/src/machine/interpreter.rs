@@ -67,12 +67,11 @@ pub(crate) fn run(
     memory: &dyn Memory,
 ) -> Result<Statistics, Fault> {
     let threads = launch.block.iter().product::<u32>();
-    let shared = program.shared_bytes.next_multiple_of(program.dynamic_shared.unwrap_or(1));
     let mut machine = Machine {
         program,
         memory,
         parameters,
-        shared: vec![0; shared + launch.shared_bytes as usize],
+        shared: vec![0; program.shared_bytes + launch.shared_bytes as usize],
         local: vec![0; program.local_bytes],
         left: launch.budget,
         budget: launch.budget,
@@ -159,15 +158,12 @@ impl Machine<'_> {
                 // The log knows blocks and threads by their numbers.
                 Stopped::Race(Race { address, block, thread }) => Cause::Race {
                     address,
-                    other: (
-                        coordinates(block, launch.grid),
-                        coordinates(thread.into(), launch.block),
-                    ),
+                    other: (coordinates(block, launch.grid), coordinates(thread.into(), launch.block)),
                 },
                 Stopped::Cause(cause) => cause,
             };
             Fault {
-                kernel: self.program.name.clone(),
+                kernel: self.program.name.as_str().into(),
                 line: self.program.lines.get(at).map_or(0, |&line| line as usize),
                 thread: Some((block, coordinates(number.into(), launch.block))),
                 cause,
@@ -202,7 +198,7 @@ impl Machine<'_> {
                 Action::Load(access) => self.load(number, op, access, a, registers)?,
                 Action::Store(access) => self.store(number, op, access, a, registers)?,
                 Action::ToGeneric(space) => registers[d] = space.to_generic(a).map_err(undefined)?,
-                Action::FromGeneric(space) => registers[d] = space.from_generic(a).map_err(undefined)?,
+                Action::FromGeneric(space) => registers[d] = space.of_its_own(a).map_err(undefined)?,
                 Action::Branch(target) => {
                     *at = target as usize;
                     continue;

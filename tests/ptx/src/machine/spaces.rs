@@ -57,7 +57,7 @@ impl Space {
     ///
     /// # Errors
     /// The address is in another space: the ISA leaves the result undefined.
-    pub fn from_generic(self, address: u64) -> Result<u64, String> {
+    pub fn of_its_own(self, address: u64) -> Result<u64, String> {
         match Self::of_generic(address) {
             (Self::Global | Self::Constant, _) if self == Self::Global => Ok(address),
             (space, address) if space == self => Ok(address),

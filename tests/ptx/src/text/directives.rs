@@ -54,9 +54,9 @@ fn header(tokens: &mut Tokens) -> Result<(), Error> {
         return Err(tokens.error("expected .version"));
     }
     let version = tokens.word()?;
-    let known = version.split_once('.').is_some_and(|(major, minor)| {
-        matches!(major.parse(), Ok(6..=9u8)) && minor.parse::<u8>().is_ok()
-    });
+    let known = version
+        .split_once('.')
+        .is_some_and(|(major, minor)| matches!(major.parse(), Ok(6..=9u8)) && minor.parse::<u8>().is_ok());
     if !known {
         return Err(tokens.error(format!("PTX ISA {version} is not known here, 6 to 9 are")));
     }

@@ -105,9 +105,7 @@ pub(super) fn operand(tokens: &mut Tokens, scopes: &Scopes) -> Result<Operand, E
     }
     Ok(match scopes.find(&word) {
         Some(Symbol::Register(register)) => Operand::Register(register),
-        Some(Symbol::Variable(space, start)) => {
-            Operand::Variable(space, start.wrapping_add_signed(offset(tokens)?))
-        }
+        Some(Symbol::Variable(space, start)) => Operand::Variable(space, start.wrapping_add_signed(offset(tokens)?)),
         None if word == "_" => Operand::Sink,
         None if word.starts_with('%') => Operand::Special(word),
         None => Operand::Name(word),
@@ -131,13 +129,7 @@ fn address(tokens: &mut Tokens, scopes: &Scopes) -> Result<Address, Error> {
 
 /// `+8`, `+-8`, `-8` or nothing.
 fn offset(tokens: &mut Tokens) -> Result<i64, Error> {
-    if tokens.take('+') {
-        signed(tokens)
-    } else if matches!(tokens.peek(), Some(Token::Mark('-'))) {
-        signed(tokens)
-    } else {
-        Ok(0)
-    }
+    if tokens.take('+') || tokens.peek() == Some(&Token::Mark('-')) { signed(tokens) } else { Ok(0) }
 }
 
 fn signed(tokens: &mut Tokens) -> Result<i64, Error> {

@@ -52,7 +52,10 @@ fn narrow_loads_are_extended() {
 
 #[test]
 fn moves_pack_and_unpack() {
-    assert_eq!(result("mov.b64 {%r3, %r4}, %rd1; mov.b64 %rd0, {%r4, %r3}; //", "dd", [0x1122_3344_5566_7788]), 0x5566_7788_1122_3344);
+    assert_eq!(
+        result("mov.b64 {%r3, %r4}, %rd1; mov.b64 %rd0, {%r4, %r3}; //", "dd", [0x1122_3344_5566_7788]),
+        0x5566_7788_1122_3344
+    );
     assert_eq!(result("mov.b32 {%rs1, %rs2}, %r1; mov.b32 %r0, {%rs2, %rs1}; //", "rr", [0x1122_3344]), 0x3344_1122);
     assert_eq!(result("mov.b64 {_, %r0}, %rd1; //", "rd", [0x1122_3344_5566_7788]), 0x1122_3344);
     let swapped = "mov.b64 {%rs1, %rs2, %rs3, %rs4}, %rd1; mov.b64 %rd0, {%rs4, %rs3, %rs2, %rs1}; //";

@@ -115,9 +115,7 @@ fn one_operand() {
         let counted = format!("r{class}");
         if !signed {
             let untyped = format!("b{size}");
-            check(&format!("popc.{untyped}"), &counted, &operands, |[a]| {
-                (0..size).map(|bit| a >> bit & 1).sum()
-            });
+            check(&format!("popc.{untyped}"), &counted, &operands, |[a]| (0..size).map(|bit| a >> bit & 1).sum());
             check(&format!("clz.{untyped}"), &counted, &operands, |[a]| {
                 u64::from((0..size).rev().find(|bit| a >> bit & 1 == 1).map_or(size, |bit| size - 1 - bit))
             });
@@ -166,7 +164,8 @@ fn bit_fields_as_the_isa_loops_over_them() {
             (0..=msb).map(|i| (if i < length && position + i <= msb { bit(position + i) } else { sign }) << i).sum()
         });
         if ty.starts_with('u') {
-            let operands: Vec<_> = operands.iter().map(|&[a, b, c]| [a, a.rotate_left(9) & low(-1, size), b, c]).collect();
+            let operands: Vec<_> =
+                operands.iter().map(|&[a, b, c]| [a, a.rotate_left(9) & low(-1, size), b, c]).collect();
             let classes: String = [class, class, class, 'r', 'r'].iter().collect();
             check(&format!("bfi.b{size}"), &classes, &operands, |[a, b, c, d]| {
                 let (msb, position, length) = (u64::from(size) - 1, c & 0xff, d & 0xff);

@@ -56,9 +56,7 @@ fn shifts_are_clamped_to_the_width() {
         let operands = pairs(&values(size), &amounts);
         let classes: String = [class, class, 'r'].iter().collect();
         let steps = |b: u64| b.min(u64::from(size)) as u32;
-        check(&format!("shl.b{name}"), &classes, &operands, |[a, b]| {
-            (u128::from(a) << steps(b)) as u64 & mask(size)
-        });
+        check(&format!("shl.b{name}"), &classes, &operands, |[a, b]| (u128::from(a) << steps(b)) as u64 & mask(size));
         for ty in ['b', 'u'] {
             check(&format!("shr.{ty}{name}"), &classes, &operands, |[a, b]| (u128::from(a) >> steps(b)) as u64);
         }

@@ -76,7 +76,13 @@ fn integral(a: f32, rounding: &str) -> f64 {
             match (a - below).partial_cmp(&(above - a)) {
                 Some(std::cmp::Ordering::Less) => below,
                 Some(std::cmp::Ordering::Greater) => above,
-                _ => if below % 2.0 == 0.0 { below } else { above },
+                _ => {
+                    if below % 2.0 == 0.0 {
+                        below
+                    } else {
+                        above
+                    }
+                }
             }
         }
     }
@@ -129,7 +135,13 @@ fn halves_to_integers() {
         check(&format!("cvt.rzi.{to}.f16"), &classes, &operands, |[a]| {
             let x = f16::from_bits(a as u16).to_f64();
             match x {
-                x if x.is_nan() => if size == 64 { 1 << 63 } else { 0 },
+                x if x.is_nan() => {
+                    if size == 64 {
+                        1 << 63
+                    } else {
+                        0
+                    }
+                }
                 f64::INFINITY => low(most, class.1),
                 f64::NEG_INFINITY => low(least, class.1),
                 x => low((x as i128).clamp(least, most), class.1),
@@ -152,11 +164,23 @@ fn neighbour(exact: i128, rounding: &str) -> u64 {
     let chosen = match rounding {
         "rm" => below,
         "rp" => above,
-        "rz" => if exact >= 0 { below } else { above },
+        "rz" => {
+            if exact >= 0 {
+                below
+            } else {
+                above
+            }
+        }
         _ => match (exact - exactly(below)).cmp(&(exactly(above) - exact)) {
             std::cmp::Ordering::Less => below,
             std::cmp::Ordering::Greater => above,
-            std::cmp::Ordering::Equal => if below.to_bits() & 1 == 0 { below } else { above },
+            std::cmp::Ordering::Equal => {
+                if below.to_bits() & 1 == 0 {
+                    below
+                } else {
+                    above
+                }
+            }
         },
     };
     u64::from(chosen.to_bits())

@@ -1,7 +1,7 @@
 //! Accesses and executions that break a rule: each one named, with its place.
 
-use crate::support::{run, parse, module};
-use damacy_ptx::{Cause, Fault, Heap, Launch, Refusal};
+use crate::support::{module, parse, run};
+use damacy_ptx::{Cause, Direction, Fault, Heap, Launch, Refusal};
 
 fn fault(body: &str, values: &[u64], heap: &Heap) -> Fault {
     run(body, 1, 1, values, heap).expect_err("a fault")
@@ -43,9 +43,9 @@ fn misaligned_accesses() {
         if offset % 4 == 0 {
             run(LOAD, 1, 1, &[start + offset], &heap).expect("aligned to 4");
         } else {
-            assert_eq!(fault(LOAD, &[start + offset], &heap).cause, misaligned("load", 4));
+            assert_eq!(fault(LOAD, &[start + offset], &heap).cause, misaligned(Direction::Load, 4));
         }
-        assert_eq!(fault(STORE, &[start + offset], &heap).cause, misaligned("store", 16));
+        assert_eq!(fault(STORE, &[start + offset], &heap).cause, misaligned(Direction::Store, 16));
     }
     assert_eq!(heap.read(start, 64).expect("there"), [0xcd; 64], "nothing was stored");
 }
@@ -57,7 +57,7 @@ fn a_fault_names_kernel_line_thread_and_access() {
     let body = "ld.param.u64 %rd0, [x0];\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %tid.x;\nmad.lo.u32 %r0, %r0, 4, %r1;\n\
         mul.wide.u32 %rd1, %r0, 4;\nadd.u64 %rd0, %rd0, %rd1;\nst.global.b32 [%rd0], %r0;";
     let fault = run(body, 3, 4, &[start], &heap).expect_err("the 8th word is not there");
-    assert_eq!((fault.kernel.as_str(), fault.line), ("k", 16));
+    assert_eq!((&*fault.kernel, fault.line), ("k", 16));
     assert_eq!(fault.thread, Some(([1, 0, 0], [3, 0, 0])));
     let message = format!(
         "kernel k, PTX line 16, block [1, 0, 0], thread [3, 0, 0]: store of 4 bytes at global {:#x}: \

@@ -89,12 +89,7 @@ pub fn result<const N: usize>(opcode: &str, classes: &str, operands: [u64; N]) -
 }
 
 /// Compares the instruction's results with another computation, operands by operands.
-pub fn check<const N: usize>(
-    opcode: &str,
-    classes: &str,
-    operands: &[[u64; N]],
-    expected: impl Fn([u64; N]) -> u64,
-) {
+pub fn check<const N: usize>(opcode: &str, classes: &str, operands: &[[u64; N]], expected: impl Fn([u64; N]) -> u64) {
     for (operands, got) in operands.iter().zip(results(opcode, classes, operands)) {
         let expected = expected(*operands);
         assert_eq!(got, expected, "{opcode} of {operands:x?} is {got:#x}, expected {expected:#x}");

@@ -7,11 +7,18 @@ use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
 use damacy_ptx::Races;
 
+/// Where a box's elements come from.
+enum Elements {
+    /// A chunk, and where the box starts in it.
+    Chunk { bytes: Vec<u8>, shape: Vec<u64>, start: Vec<u64> },
+    /// One element for all.
+    Fill(Vec<u8>),
+}
+
 /// One use, with what it owns.
 struct Owned {
     source: SourceType,
-    /// The chunk's bytes and shape, and where the box starts in it; or a fill element.
-    content: Result<(Vec<u8>, Vec<u64>, Vec<u64>), Vec<u8>>,
+    elements: Elements,
     extent: Vec<u64>,
     target: Vec<u64>,
     sample: u64,
@@ -31,7 +38,16 @@ fn job(random: &mut impl FnMut() -> u64, rank: usize, longest: u64) -> Job {
     let samples = 1 + random() % 2;
     // Long rows, and outer axes that keep the batch small.
     let shape: Vec<u64> = (0..rank)
-        .map(|axis| 1 + random() % if axis + 1 == rank { longest } else if axis + 3 >= rank { 5 } else { 2 })
+        .map(|axis| {
+            1 + random()
+                % if axis + 1 == rank {
+                    longest
+                } else if axis + 3 >= rank {
+                    5
+                } else {
+                    2
+                }
+        })
         .collect();
     let cuts: Vec<u64> = shape.iter().map(|&extent| random() % (extent + 1)).collect();
     let mut uses = Vec::new();
@@ -47,7 +63,7 @@ fn job(random: &mut impl FnMut() -> u64, rank: usize, longest: u64) -> Job {
                     false => shape[axis],
                 })
                 .collect();
-            if random() % 8 == 0 {
+            if random().is_multiple_of(8) {
                 continue;
             }
             uses.push(one(random, extent, target, sample));
@@ -58,17 +74,18 @@ fn job(random: &mut impl FnMut() -> u64, rank: usize, longest: u64) -> Job {
 
 fn one(random: &mut impl FnMut() -> u64, extent: Vec<u64>, target: Vec<u64>, sample: u64) -> Owned {
     let source = SourceType::ALL[(random() % 10) as usize];
-    let content = if random() % 5 == 0 {
-        Err((0..source.width()).map(|_| random() as u8).collect())
+    let elements = if random().is_multiple_of(5) {
+        Elements::Fill((0..source.width()).map(|_| random() as u8).collect())
     } else {
         // Chunks of high rank are made larger elsewhere.
         let more = if extent.len() > 6 { 1 } else { 3 };
         let start: Vec<u64> = extent.iter().map(|_| random() % more).collect();
-        let shape: Vec<u64> = extent.iter().zip(&start).map(|(extent, start)| start + extent + random() % more).collect();
+        let shape: Vec<u64> =
+            extent.iter().zip(&start).map(|(extent, start)| start + extent + random() % more).collect();
         let bytes = shape.iter().product::<u64>() as usize * source.width();
-        Ok(((0..bytes).map(|_| random() as u8).collect(), shape, start))
+        Elements::Chunk { bytes: (0..bytes).map(|_| random() as u8).collect(), shape, start }
     };
-    Owned { source, content, extent, target, sample }
+    Owned { source, elements, extent, target, sample }
 }
 
 /// Bytes between neighbours along each axis, C order.
@@ -98,7 +115,7 @@ impl Job {
             .map(|one| {
                 sources.resize(sources.len().next_multiple_of(8), 0xee);
                 let offset = sources.len();
-                if let Ok((bytes, ..)) = &one.content {
+                if let Elements::Chunk { bytes, .. } = &one.elements {
                     sources.extend_from_slice(bytes);
                 }
                 offset as u64
@@ -107,9 +124,9 @@ impl Job {
         sources.resize(sources.len().next_multiple_of(8), 0xee);
         let mut table = Table::new(self.output, self.samples, &self.shape, sources.len() as u64).expect("it fits");
         for (one, offset) in self.uses.iter().zip(offsets) {
-            let content = match &one.content {
-                Ok((_, shape, start)) => Content::Chunk { offset, shape, start },
-                Err(element) => Content::Fill(element),
+            let content = match &one.elements {
+                Elements::Chunk { shape, start, .. } => Content::Chunk { offset, shape, start },
+                Elements::Fill(element) => Content::Fill(element),
             };
             let Owned { source, extent, target, sample, .. } = one;
             table
@@ -128,9 +145,9 @@ impl Job {
             let kernel = Kernel::select(one.source, ByteOrder::NATIVE, self.output);
             let dst_offset = one.sample as usize * sample_bytes + offset(&one.target, &dst_strides);
             let mut dst = &mut batch[..];
-            match &one.content {
+            match &one.elements {
                 _ if one.extent.contains(&0) => {}
-                Ok((bytes, shape, start)) => {
+                Elements::Chunk { bytes, shape, start } => {
                     let src_strides = strides(shape, one.source.width());
                     let crop = Crop {
                         extent: &one.extent,
@@ -141,7 +158,7 @@ impl Job {
                     };
                     kernel.crop(&crop, bytes, &mut dst).expect("inside");
                 }
-                Err(element) => {
+                Elements::Fill(element) => {
                     kernel.fill(element, &one.extent, dst_offset, &dst_strides, &mut dst).expect("inside");
                 }
             }
@@ -154,7 +171,13 @@ impl Job {
         let (got, _) = device.assemble(self.output, &table, &sources);
         let expected = self.on_cpu();
         if let Some(at) = got.iter().zip(&expected).position(|(got, expected)| got != expected) {
-            panic!("byte {at} of {} samples of {:?} in {}: {} uses", self.samples, self.shape, self.output, self.uses.len());
+            panic!(
+                "byte {at} of {} samples of {:?} in {}: {} uses",
+                self.samples,
+                self.shape,
+                self.output,
+                self.uses.len()
+            );
         }
         assert_eq!(got.len(), expected.len());
     }
@@ -176,13 +199,14 @@ fn random_batches() {
 /// along some of them, so that they do not merge.
 fn job_of_high_rank(random: &mut impl FnMut() -> u64, rank: usize) -> Job {
     let long = |axis: usize| rank - axis <= 10;
-    let extent: Vec<u64> = (0..rank).map(|axis| if long(axis) { 2 + u64::from(random() % 8 == 0) } else { 1 }).collect();
+    let extent: Vec<u64> =
+        (0..rank).map(|axis| if long(axis) { 2 + u64::from(random().is_multiple_of(8)) } else { 1 }).collect();
     let start: Vec<u64> = (0..rank).map(|axis| if long(axis) { random() % 2 } else { 0 }).collect();
     let mut one = one(random, extent.clone(), vec![0; rank], 0);
-    if let Ok(content) = &mut one.content {
+    if let Elements::Chunk { .. } = one.elements {
         let shape: Vec<u64> = extent.iter().zip(&start).map(|(extent, start)| extent + start).collect();
         let bytes = shape.iter().product::<u64>() as usize * one.source.width();
-        *content = ((0..bytes).map(|_| random() as u8).collect(), shape, start);
+        one.elements = Elements::Chunk { bytes: (0..bytes).map(|_| random() as u8).collect(), shape, start };
     }
     Job { output: Dtype::ALL[(random() % 10) as usize], samples: 1, shape: extent, uses: vec![one] }
 }

@@ -36,49 +36,41 @@ pub fn module() -> &'static Module {
     })
 }
 
-/// Elements on a device that start `offset` bytes past a multiple of 256, and their allocation's other bytes: those that
-/// share a word of 8 bytes with an element.
-pub struct Source {
-    pub address: u64,
-}
+/// Bytes of the words that flat kernels, and those of assembly, may read whole where one byte belongs to a source (`abi`).
+const FLAT_WORD: u64 = 8;
+const ASSEMBLY_WORD: u64 = 16;
 
-impl Source {
-    pub fn place(heap: &Heap, offset: u64, bytes: &[u8]) -> Self {
-        let start = offset & !7;
-        let end = (offset + bytes.len() as u64).next_multiple_of(8);
-        let address = heap.allocate_past(start, (end - start) as usize) + (offset - start);
-        heap.store(address, bytes).expect("just allocated");
-        Self { address }
-    }
+/// Places source bytes `offset` bytes past a multiple of 256, in an allocation of the words that have them and no more.
+fn place(heap: &Heap, offset: u64, bytes: &[u8], word: u64) -> u64 {
+    let start = offset / word * word;
+    let end = (offset + bytes.len() as u64).next_multiple_of(word);
+    let address = heap.allocate_past(start, (end - start) as usize) + (offset - start);
+    heap.store(address, bytes).expect("just allocated");
+    address
 }
 
 impl Device {
     /// Flat conversion of native elements, which start at these offsets past multiples of 256.
-    pub fn convert(
-        self,
-        source: SourceType,
-        output: Dtype,
-        input: &[u8],
-        offsets: [u64; 2],
-    ) -> (Vec<u8>, Statistics) {
+    pub fn convert(self, source: SourceType, output: Dtype, input: &[u8], offsets: [u64; 2]) -> (Vec<u8>, Statistics) {
         let heap = Heap::default();
         let elements = (input.len() / source.width()) as u64;
-        let from = Source::place(&heap, offsets[0], input).address;
+        let from = place(&heap, offsets[0], input, FLAT_WORD);
         let size = elements as usize * output.width();
         let to = heap.allocate_past(offsets[1], size);
-        let ConvertParams { source: from, destination, elements } = ConvertParams { source: from, destination: to, elements };
-        let parameters = [from, destination, elements];
+        let ConvertParams { source: first, destination, elements: count } =
+            ConvertParams { source: from, destination: to, elements };
+        let parameters = [first, destination, count];
         // The driver side launches nothing for no elements; the kernel allows it.
         let blocks = self.blocks.unwrap_or(abi::convert_blocks(source, output, elements, 1).max(1));
         let statistics = self.launch(abi::convert_entry(source, output), blocks, &parameters, &heap);
-        (heap.read(to, size).unwrap_or_default(), statistics)
+        (heap.read(to, size).expect("allocated"), statistics)
     }
 
     /// A batch of `output` from a table, and sources that lie from offset 0 on. Bytes that no box has are 0xcd.
     pub fn assemble(self, output: Dtype, table: &Table, sources: &[u8]) -> (Vec<u8>, Statistics) {
         let heap = Heap::default();
         let memory: &dyn Memory = &heap;
-        let source_base = Source::place(&heap, 0, sources).address;
+        let source_base = place(&heap, 0, sources, ASSEMBLY_WORD);
         let batch = heap.allocate(table.batch_bytes() as usize);
         let mut bytes = vec![0; table.bytes()];
         table.write(&mut bytes).expect("as large as that");
@@ -88,7 +80,7 @@ impl Device {
         let blocks = self.blocks.unwrap_or(table.blocks(1).max(1));
         let parameters = [source_base, batch, uses, axes, tile_uses, tiles];
         let statistics = self.launch(abi::assemble_entry(output), blocks, &parameters, memory);
-        (heap.read(batch, table.batch_bytes() as usize).unwrap_or_default(), statistics)
+        (heap.read(batch, table.batch_bytes() as usize).expect("allocated"), statistics)
     }
 
     /// Launches a kernel of 64-bit parameters.

@@ -38,7 +38,7 @@ fn every_short_length_at_random_alignments() {
     for source in SourceType::ALL {
         for output in Dtype::ALL {
             for elements in 0..=300 {
-                let device = Device { blocks: (random() % 2 == 0).then_some(2), ..Device::default() };
+                let device = Device { blocks: random().is_multiple_of(2).then_some(2), ..Device::default() };
                 check(device, source, output, elements, &mut random);
             }
         }

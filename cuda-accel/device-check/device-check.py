@@ -1,0 +1,216 @@
+"""damacy's CUDA executor beside torch on this machine's GPU: values, streams, lifetimes, speed.
+
+Zarr arrays of random bits in a temporary folder -> batches of both executors, handed to torch by DLPack, compared bit for
+bit. Prints what it finds and writes JSON; ends with 0 if all checks passed or torch sees no GPU, else with 1. Run by
+run.sh, which puts damacy on PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    import damacy
+    import numpy as np
+    import torch
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(0)
+
+SOURCES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32".split()
+BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def write_array(folder: Path, data: np.ndarray, chunks: tuple[int, ...], leave_out: int = 0) -> str:
+    """A Zarr 3 array without compression; of ``leave_out`` > 0 chunks every so many-th is missing."""
+    bytes_codec = {"name": "bytes", "configuration": {"endian": "little"}}
+    metadata = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": data.shape,
+        "data_type": data.dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 7,
+        "codecs": [bytes_codec],
+    }
+    folder.mkdir(parents=True)
+    (folder / "zarr.json").write_text(json.dumps(metadata))
+    grid = [-(-extent // chunk) for extent, chunk in zip(data.shape, chunks, strict=True)]
+    for number, place in enumerate(np.ndindex(*grid)):
+        if leave_out and number % leave_out == 0:
+            continue
+        box = tuple(slice(i * chunk, (i + 1) * chunk) for i, chunk in zip(place, chunks, strict=True))
+        part = data[box]
+        padding = [(0, chunk - extent) for chunk, extent in zip(chunks, part.shape, strict=True)]
+        path = folder.joinpath("c", *map(str, place))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(np.pad(part, padding).tobytes())
+    return str(folder)
+
+
+class Check:
+    """What is checked, on one device: the GPU, or for a rehearsal the CPU."""
+
+    def __init__(self, folder: Path, gpu: bool) -> None:
+        self.folder, self.gpu = folder, gpu
+        self.random = np.random.default_rng(1)
+        self.results: dict[str, Any] = {"failures": []}
+
+    def executor(self, buffers: int | None = None) -> Any:
+        if not self.gpu:
+            return damacy.CpuExecutor(limits=damacy.CpuLimits(workers=2, output_buffers=buffers))
+        return damacy.CudaExecutor(0, limits=damacy.CudaLimits(max_gpu_memory_bytes=1 << 30, output_buffers=buffers))
+
+    def fail(self, text: str) -> None:
+        print(f"  WRONG: {text}")
+        self.results["failures"].append(text)
+
+    def bits(self, batch: Any) -> torch.Tensor:
+        """A batch's bits on the CPU, copied."""
+        tensor = torch.from_dlpack(batch)
+        if self.gpu != tensor.is_cuda:
+            self.fail(f"a batch of {batch.info.device} came out on {tensor.device}")
+        return tensor.view(BITS[tensor.element_size()]).cpu().clone()
+
+    def boxes(self, shape: tuple[int, ...], crop: tuple[int, ...]) -> list[tuple[int, int]]:
+        starts = [int(self.random.integers(0, extent - size + 1)) for extent, size in zip(shape, crop, strict=True)]
+        return [(start, start + size) for start, size in zip(starts, crop, strict=True)]
+
+    def values(self) -> None:
+        """All 100 pairs, sources mixed in each batch, missing chunks, against the CPU executor."""
+        shape, crop = (40, 61, 53), (17, 30, 29)
+        uris = []
+        for number, source in enumerate(SOURCES):
+            width = np.dtype(source).itemsize
+            data = np.frombuffer(self.random.bytes(int(np.prod(shape)) * width), source).reshape(shape)
+            uris.append(write_array(self.folder / source, data, (16, 20, 24), leave_out=3 + number % 3))
+        samples = [damacy.Sample(uri, self.boxes(shape, crop)) for _ in range(4) for uri in uris]
+        compared = 0
+        for dtype in damacy.Dtype:
+            spec = damacy.BatchSpec(8, crop, dtype)
+            with damacy.Pipeline(spec, self.executor()) as ours, damacy.Pipeline(spec) as judge:
+                for pipeline in (ours, judge):
+                    pipeline.push(samples)
+                for got, expected in zip(ours.batches(5), judge.batches(5), strict=True):
+                    with got, expected:
+                        left = self.bits(got)
+                        right = torch.from_dlpack(expected)
+                        compared += left.numel()
+                        if not torch.equal(left, right.view(left.dtype)):
+                            self.fail(f"{dtype.name} batch {got.info.id} differs from the CPU executor's")
+        print(f"  values: {compared} elements compared")
+        self.results["elements_compared"] = compared
+
+    def numbered(self, count: int, size: int) -> str:
+        """An array whose row ``i`` is ``i`` throughout."""
+        rows = np.repeat(np.arange(count, dtype=np.uint16)[:, None], size, axis=1)
+        return write_array(self.folder / f"rows-{count}", rows, (3, size))
+
+    def streams(self) -> None:
+        """Two buffers, slow consumers on streams of their own: no batch is overwritten while it is read."""
+        count, size = 48, 1 << 16
+        uri = self.numbered(count, size)
+        spec = damacy.BatchSpec(2, (1, size), "float32")
+        sums, expected = [], []
+        with damacy.Pipeline(spec, self.executor(buffers=2)) as pipeline:
+            pipeline.push(damacy.Sample(uri, [(i % count, i % count + 1), (0, size)]) for i in range(4 * count))
+            for number, batch in enumerate(pipeline.batches(2 * count)):
+                expected.append(float(sum(i % count for i in (2 * number, 2 * number + 1)) * size))
+                with self.side_stream():
+                    tensor = torch.from_dlpack(batch)
+                    if self.gpu:
+                        torch.cuda._sleep(2_000_000)  # about a millisecond
+                    sums.append(tensor.sum(dtype=torch.float64))
+                    if self.gpu and number % 2:
+                        event = torch.cuda.Event()
+                        event.record()
+                        del tensor
+                        batch.release(event=event)
+                        continue
+                del tensor
+                batch.release()
+            found = [float(total) for total in sums]
+        wrong = sum(a != b for a, b in zip(found, expected, strict=True))
+        if wrong:
+            self.fail(f"{wrong} of {len(found)} sums on side streams are wrong")
+        print(f"  streams: {len(found)} batches read by slow consumers")
+
+    @contextlib.contextmanager
+    def side_stream(self) -> Iterator[None]:
+        if self.gpu:
+            with torch.cuda.stream(torch.cuda.Stream()):
+                yield
+        else:
+            yield
+
+    def lifetimes(self) -> None:
+        """Tensors outlive their batch and their pipeline."""
+        count, size = 8, 5000
+        uri = self.numbered(count, size)
+        with damacy.Pipeline(damacy.BatchSpec(1, (1, size), "int32"), self.executor(buffers=4)) as pipeline:
+            pipeline.push(damacy.Sample(uri, [(i, i + 1), (0, size)]) for i in range(3))
+            kept = [torch.from_dlpack(batch) for batch in pipeline.batches(3)]
+        if [int(tensor.sum()) for tensor in kept] != [0, size, 2 * size]:
+            self.fail("a tensor changed after its pipeline was closed")
+        del kept
+        print("  lifetimes: tensors hold after the pipeline is closed")
+
+    def speed(self, edge: int, batches: int) -> None:
+        """Batches a second, uint16 chunks without compression to float32, both executors on this machine."""
+        data = self.random.integers(0, 1 << 16, (2 * edge, 2 * edge, 2 * edge), dtype=np.uint16)
+        uri = write_array(self.folder / "volume", data, (edge, edge, edge))
+        spec = damacy.BatchSpec(8, (edge, edge, edge), "float32")
+        rates = {}
+        for name, executor in (("device", self.executor()), ("cpu", damacy.CpuExecutor())):
+            with damacy.Pipeline(spec, executor) as pipeline:
+                samples = [damacy.Sample(uri, self.boxes(data.shape, (edge,) * 3)) for _ in range(8 * batches)]
+                pipeline.push(samples)
+                start = time.perf_counter()
+                for batch in pipeline.batches(batches):
+                    batch.release()
+                if name == "device" and self.gpu:
+                    torch.cuda.synchronize()
+                rates[name] = batches / (time.perf_counter() - start)
+        device, cpu = rates["device"], rates["cpu"]
+        print(f"  speed: {device:.1f} batches/s here, {cpu:.1f} with the CPU executor (8 x {edge}^3 float32)")
+        self.results["batches_per_second"] = rates
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="where to write the results")
+    parser.add_argument("--rehearse", action="store_true", help="small sizes, on the CPU: to try the script out")
+    options = parser.parse_args()
+    print(f"Python {sys.version.split()[0]}, torch {torch.__version__}, damacy's CUDA: ", end="")
+    print(damacy.cuda.unavailable_because() or f"{damacy.cuda.device_count()} device(s)")
+    gpu = not options.rehearse
+    if gpu and not torch.cuda.is_available():
+        print("skipped: torch sees no GPU here")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        check = Check(Path(folder), gpu)
+        check.results["torch"] = torch.__version__
+        for part in (check.values, check.streams, check.lifetimes):
+            try:
+                part()
+            except Exception as error:  # the others are still worth running
+                check.fail(f"{part.__name__}: {type(error).__name__}: {error}")
+        if not check.results["failures"]:
+            check.speed(*((16, 3) if options.rehearse else (96, 60)))
+    if options.json:
+        options.json.write_text(json.dumps(check.results, indent=2) + "\n")
+    print("FAILED" if check.results["failures"] else "all checks passed" + ("" if gpu else " (a rehearsal on the CPU)"))
+    return int(bool(check.results["failures"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
