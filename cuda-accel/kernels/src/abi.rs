@@ -9,7 +9,7 @@
 //! result, since each loops over what is left; [`convert_blocks`] and [`assemble_blocks`] say how many are worth having.
 //!
 //! **Memory.** Source elements are in the machine's byte order and start at multiples of their width; so do destination
-//! elements. Source and destination do not overlap. Words of 8 bytes, aligned to 8, that hold at least one byte of a
+//! elements. Source and destination do not overlap. Words of 16 bytes, aligned to 16, that hold at least one byte of a
 //! source box are read whole, so sources lie in allocations whose size is rounded up to a multiple of 16, as the driver
 //! and the chunk arena do. Of the destination, bytes outside the boxes are not touched. Nothing else is accessed.
 
@@ -101,14 +101,15 @@ impl AssembleParams {
 pub struct AxisRecord {
     /// Rows along the axis: 1 to [`MAX_UNITS`].
     pub extent: u32,
-    /// 0.
-    pub reserved: u32,
     /// Divides by the extent.
     pub by_extent: Divisor,
-    /// Bytes from one row to the next along this axis in the source.
-    pub source_step: u64,
+    /// Bytes from one row to the next along this axis in the source; 0 in a fill. Steps of 4 GiB and more do not occur:
+    /// boxes that would need them are several uses.
+    pub source_step: u32,
     /// Bytes from one row to the next along this axis in the batch.
-    pub destination_step: u64,
+    pub destination_step: u32,
+    /// 0.
+    pub reserved: [u32; 3],
 }
 
 /// A box of a batch, and where its elements come from: a decoded chunk, or one element for all (a fill).
