@@ -3,6 +3,7 @@
 use crate::machine::{self, Program};
 use crate::{Cause, Error, Fault, Memory, Statistics, text};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A parsed PTX module.
 #[derive(Debug)]
@@ -104,6 +105,19 @@ impl Kernel {
     /// The parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.program.parameters
+    }
+
+    /// Lines of the instructions that no launch of this kernel has executed yet, ascending. One whose guard was always
+    /// false is among them.
+    pub fn unexecuted_lines(&self) -> Vec<usize> {
+        let program = &*self.program;
+        let mut lines: Vec<usize> = std::iter::zip(&program.ops, &program.lines)
+            .zip(&program.executed)
+            .filter(|((op, _), executed)| op.kind != machine::Kind::Part && !executed.load(Ordering::Relaxed))
+            .map(|((_, &line), _)| line as usize)
+            .collect();
+        lines.dedup();
+        lines
     }
 
     /// Runs all threads, block after block, and returns when the last one ended.

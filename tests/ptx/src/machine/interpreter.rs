@@ -4,6 +4,7 @@ use super::code::{Action, Kind, Program, Special};
 use super::races::{Log, Race};
 use crate::statistics::count;
 use crate::{Cause, Fault, Launch, Memory, Races, Statistics};
+use std::sync::atomic::Ordering;
 
 /// What shared and local memory hold before they are written.
 const UNWRITTEN: u8 = 0xbd;
@@ -183,6 +184,11 @@ impl Machine<'_> {
             if (registers[usize::from(op.guard)] != 0) != op.expected {
                 *at += 1;
                 continue;
+            }
+            // Written once: launches on other threads read the same flags.
+            let executed = &program.executed[*at];
+            if !executed.load(Ordering::Relaxed) {
+                executed.store(true, Ordering::Relaxed);
             }
             let [a, b, c] = [op.a, op.b, op.c].map(|slot| registers[usize::from(slot)]);
             let d = usize::from(op.d);
