@@ -107,13 +107,12 @@ impl Kernel {
         &self.program.parameters
     }
 
-    /// Lines of the instructions that no launch of this kernel has executed yet, ascending. One whose guard was always
-    /// false is among them.
-    pub fn unexecuted_lines(&self) -> Vec<usize> {
+    /// Lines of the instructions that no launch of this kernel has reached yet, ascending.
+    pub fn unreached_lines(&self) -> Vec<usize> {
         let program = &*self.program;
         let mut lines: Vec<usize> = std::iter::zip(&program.ops, &program.lines)
-            .zip(&program.executed)
-            .filter(|((op, _), executed)| op.kind != machine::Kind::Part && !executed.load(Ordering::Relaxed))
+            .zip(&program.reached)
+            .filter(|((op, _), reached)| op.kind != machine::Kind::Part && !reached.load(Ordering::Relaxed))
             .map(|((_, &line), _)| line as usize)
             .collect();
         lines.dedup();

@@ -220,7 +220,7 @@ impl Builder {
         for label in &mut self.program.tables {
             *label = places[*label as usize];
         }
-        self.program.executed.resize_with(self.program.ops.len(), Default::default);
+        self.program.reached.resize_with(self.program.ops.len(), Default::default);
         Ok(self.program)
     }
 }

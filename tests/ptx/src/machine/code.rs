@@ -111,8 +111,8 @@ pub(crate) struct Program {
     pub ops: Vec<Op>,
     /// The line of each op.
     pub lines: Vec<u32>,
-    /// Whether any launch has executed it, its guard being true.
-    pub executed: Vec<AtomicBool>,
+    /// Whether any launch has reached it.
+    pub reached: Vec<AtomicBool>,
     /// What the register file holds when a thread starts: constants, and a pattern in registers.
     pub template: Vec<u64>,
     pub specials: Vec<(Special, u16)>,

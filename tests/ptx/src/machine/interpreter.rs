@@ -181,14 +181,14 @@ impl Machine<'_> {
                 return Err(Cause::Budget(self.budget).into());
             }
             self.left -= 1;
+            // Written once: launches on other threads read the same flags.
+            let reached = &program.reached[*at];
+            if !reached.load(Ordering::Relaxed) {
+                reached.store(true, Ordering::Relaxed);
+            }
             if (registers[usize::from(op.guard)] != 0) != op.expected {
                 *at += 1;
                 continue;
-            }
-            // Written once: launches on other threads read the same flags.
-            let executed = &program.executed[*at];
-            if !executed.load(Ordering::Relaxed) {
-                executed.store(true, Ordering::Relaxed);
             }
             let [a, b, c] = [op.a, op.b, op.c].map(|slot| registers[usize::from(slot)]);
             let d = usize::from(op.d);

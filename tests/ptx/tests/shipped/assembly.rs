@@ -203,12 +203,17 @@ fn random_batches() {
 /// Nothing in the assembly kernels is left out by these tests: each source type's whole, partial and misaligned units,
 /// and fills.
 #[test]
-fn every_instruction_is_executed() {
+fn every_instruction_is_reached() {
     let mut random = noise(8);
     for output in Dtype::ALL {
-        for source in SourceType::ALL {
-            for number in 0..12 {
-                let mut job = job(&mut random, 2 + number % 2, 200);
+        let kernel = module().kernel(assemble_entry(output)).expect("shipped");
+        job_of_high_rank(&mut random, 20, output).check(Device::default());
+        for round in 0..100 {
+            if round > 0 && kernel.unreached_lines().is_empty() {
+                break;
+            }
+            for source in SourceType::ALL {
+                let mut job = job(&mut random, 2 + round % 2, 200);
                 job.output = output;
                 for one in &mut job.uses {
                     *one = self::one(&mut random, one.extent.clone(), one.target.clone(), one.sample, source);
@@ -216,10 +221,8 @@ fn every_instruction_is_executed() {
                 job.check(Device { blocks: Some(1), ..Device::default() });
             }
         }
-        job_of_high_rank(&mut random, 20, output).check(Device::default());
-        let entry = assemble_entry(output);
-        let left = module().kernel(entry).expect("shipped").unexecuted_lines();
-        println!("{entry} {left:?}");
+        let left = kernel.unreached_lines();
+        assert!(left.is_empty(), "{}: lines {left:?}", kernel.name());
     }
 }
 

@@ -106,25 +106,24 @@ fn every_alignment() {
 
 /// Nothing in the flat kernels is left out by these tests.
 #[test]
-fn every_instruction_is_executed() {
+fn every_instruction_is_reached() {
     let mut random = noise(7);
     for source in SourceType::ALL {
         for output in Dtype::ALL {
-            for elements in [0, 5, 2500, 8300] {
-                for start in [Start::Random, Start::Together, Start::Random] {
-                    check(
-                        Device { blocks: Some(1), ..Device::default() },
-                        source,
-                        output,
-                        elements,
-                        start,
-                        &mut random,
-                    );
+            let kernel = module().kernel(convert_entry(source, output)).expect("shipped");
+            for round in 0..20 {
+                if round > 0 && kernel.unreached_lines().is_empty() {
+                    break;
+                }
+                for elements in [0, 5, 2500, 8300] {
+                    for start in [Start::Random, Start::Together] {
+                        let device = Device { blocks: Some(1), ..Device::default() };
+                        check(device, source, output, elements, start, &mut random);
+                    }
                 }
             }
-            let entry = convert_entry(source, output);
-            let left = module().kernel(entry).expect("shipped").unexecuted_lines();
-            println!("{entry} {left:?}");
+            let left = kernel.unreached_lines();
+            assert!(left.is_empty(), "{}: lines {left:?}", kernel.name());
         }
     }
 }
