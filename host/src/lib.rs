@@ -23,6 +23,6 @@ pub use error::{Error, Result};
 pub use inspect::inspect;
 pub use pipeline::{
     Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, Pipeline, PipelineConfig, PlanLimits, QueueLimits, Sample,
-    SampleIter, Stats, Tag,
+    SampleIter, Stats, Tag, Timing,
 };
 pub use plan::{Planned, PlannedArray, plan, verify_plan};

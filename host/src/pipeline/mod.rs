@@ -21,7 +21,7 @@ mod threads;
 mod window;
 mod worker;
 
-pub use batch::{Batch, BatchData, BatchInfo};
+pub use batch::{Batch, BatchData, BatchInfo, Timing};
 pub(crate) use check::{Expected, uses_per_sample};
 pub use config::{CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;
