@@ -1,7 +1,7 @@
 //! Checks that go on after a fault: a JSON tree -> values, and a list of everything that is wrong with it, each with its
 //! place and what is accepted there.
 
-use super::json::Json;
+use damacy_bench::json::Json;
 use crate::failure::Failure;
 use std::fmt;
 
