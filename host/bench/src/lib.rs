@@ -2,15 +2,22 @@
 //!
 //! `damacy bench` and `python -m damacy.bench` are [`command`]; `docs/bench.md` explains scenarios and results.
 
+pub mod command;
+pub mod compare;
 pub mod crops;
 pub mod dataset;
 pub mod failure;
 pub mod interrupt;
 pub mod json;
+pub mod latency;
+pub mod machine;
 pub mod peers;
 pub mod progress;
 pub mod random;
 pub mod results;
+pub mod run;
 pub mod scenario;
+mod store;
 pub mod summary;
+pub mod table;
 pub mod units;

@@ -220,7 +220,9 @@ pub struct Ceiling {
     pub read_s: f64,
     /// All chunks decoded again from memory.
     pub decode_s: f64,
-    /// Samples a second if reading and decoding were all there is to do: `samples / (read_s + decode_s)`.
+    /// Each chunk read and then decoded, by one thread after the other: all that a pass cannot do without.
+    pub both_s: f64,
+    /// Samples a second if that were all there is to do: `samples / both_s`.
     pub samples_per_s: f64,
     /// The round's samples a second / that.
     pub efficiency: f64,

@@ -114,6 +114,11 @@ pub(super) fn check(scenario: &Scenario, faults: &mut Faults) {
         }
         _ => {}
     }
+    let name = &scenario.name;
+    let plain = |c: char| c.is_alphanumeric() || "-_. +".contains(c);
+    if name.is_empty() || name.chars().count() > 64 || !name.chars().all(plain) {
+        faults.add("/name", format!("{name:?} was given; accepted are 1 to 64 letters, digits, spaces, -, _, . and +"));
+    }
     let sampling = &scenario.sampling;
     if faults.fine(&["/sampling/warmup", "/sampling/batches"]) && sampling.warmup >= sampling.batches {
         let message = format!(

@@ -297,3 +297,13 @@ pub fn read(name: &str, text: &[u8]) -> Result<Scenario> {
     faults.finish(&format!("the scenario {name}"))?;
     Ok(scenario)
 }
+
+/// Checks a scenario that has been changed.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn check_again(scenario: &Scenario) -> Result<()> {
+    let mut faults = Faults::default();
+    check::check(scenario, &mut faults);
+    faults.finish(&format!("the scenario {} in {}", scenario.name, scenario.pipeline.dtype.0))
+}

@@ -84,7 +84,7 @@ impl Problems {
         if self.more > 0 {
             faults.push(format!("and {} more", self.more));
         }
-        Err(Failure::Faults { head, faults })
+        Err(Failure::Faults { status: damacy::Status::Inval, head, faults })
     }
 
     /// The members of an object that has no others than these, each once; `None` for what is no object.

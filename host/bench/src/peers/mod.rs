@@ -1,8 +1,33 @@
-//! Other loaders beside ours: what was found about each. The processes that run them are Python's (`damacy.bench`).
+//! Other loaders beside ours: what was found about each. Each runs in a Python process of its own (`damacy.bench.peer`), which
+//! [`process`] talks to; `docs/bench.md` has the protocol.
 
+mod process;
+
+pub use process::Python;
+
+use crate::failure::Result;
+use crate::results::Round;
 use crate::summary::Spread;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// A peer that runs beside ours: one pass right before each of our passes, and one right after.
+pub trait Beside {
+    /// A timed pass.
+    ///
+    /// # Errors
+    /// What stopped it.
+    fn before(&mut self) -> Result<()>;
+
+    /// A timed pass.
+    ///
+    /// # Errors
+    /// What stopped it.
+    fn after(&mut self) -> Result<()>;
+
+    /// What was found, beside our rounds with so many threads.
+    fn result(&mut self, ours: &[Round], threads: u64) -> PeerResult;
+}
 
 /// One peer in one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
