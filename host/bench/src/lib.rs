@@ -6,6 +6,7 @@ pub mod command;
 pub mod compare;
 pub mod crops;
 pub mod dataset;
+pub mod face;
 pub mod failure;
 pub mod interrupt;
 pub mod json;

@@ -1,13 +1,25 @@
 """The compiled module: what the pure-Python surface stands on. Not for direct use."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, final
 
 from damacy._estimate import Job
 from damacy._values import BatchSpec, CpuExecutor, PlanLimits, QueueLimits, Sample
 
-__all__ = ["Buffer", "Pipeline", "__version__", "after_fork", "at_exit", "before_fork", "convert", "estimate", "inspect", "plan"]
+__all__ = [
+    "Buffer",
+    "Pipeline",
+    "__version__",
+    "after_fork",
+    "at_exit",
+    "bench",
+    "before_fork",
+    "convert",
+    "estimate",
+    "inspect",
+    "plan",
+]
 __version__: str
 
 # id, shape, dtype, nbytes, tags, memory
@@ -73,3 +85,6 @@ def before_fork() -> None:
 
 def after_fork() -> None:
     """Undoes :func:`before_fork`."""
+
+def bench(args: Sequence[str], python: str) -> int:
+    """The benchmark's command, for a process of its own: its exit code. Peers run with the program `python`."""

@@ -69,6 +69,10 @@ pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
     let mut arrays = Vec::new();
     for (index, uri) in uris.iter().enumerate() {
         let place = format!("/dataset/uris/{index}");
+        if uris[..index].contains(uri) {
+            faults.add(&place, format!("{uri} was given before; accepted is each array once"));
+            continue;
+        }
         match Array::open(uri, &mut guest) {
             Ok(array) if array.metadata().source.is_none() => {
                 let message = format!("{uri}: {} has no conversion; accepted are the types of docs/formats.md", array.describe());
