@@ -2,7 +2,7 @@
 //!
 //! An element is a base value, the same for a cell of 16 elements along each axis, and noise: `entropy` x its width of
 //! random low bits (at most a float's mantissa), between whole bits linearly more values. So `entropy` is the least ratio
-//! of encoded to decoded bytes that any codec can reach, and general codecs come near it, as on images with shot noise.
+//! of encoded to decoded bytes that any codec can reach; docs/bench.md has what they do reach.
 
 use crate::random::{mix, seed_of};
 use damacy::SourceType;
