@@ -164,7 +164,8 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
             results.versions.extend(peer.version.clone().map(|version| (peer.name.clone(), version)));
         }
         results.runs.push(run);
-        generated.retain(|(of, _)| scenarios[index + 1..].iter().any(|later| later.dataset.generate.as_ref() == Some(of)));
+        generated
+            .retain(|(of, _)| scenarios[index + 1..].iter().any(|later| later.dataset.generate.as_ref() == Some(of)));
     }
     results.created = machine::now();
     progress.clear();
@@ -174,7 +175,11 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     let failed = results.runs.iter().flat_map(|run| run.checks.iter().filter(|c| !c.passed).map(move |c| (run, c)));
     let failed: Vec<String> =
         failed.map(|(run, check)| format!("{} in {}: {}: {}", run.name, run.dtype, check.name, check.detail)).collect();
-    if failed.is_empty() { Ok(()) } else { Err(Failure::internal(format!("this does not hold: {}", failed.join("; ")))) }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::internal(format!("this does not hold: {}", failed.join("; "))))
+    }
 }
 
 /// Reads a scenario, from a file or a built-in one.
@@ -192,7 +197,10 @@ fn load(name: &str) -> Result<Scenario> {
         Failure::file(path, &what, error)
     })?;
     if text.len() as u64 > scenario::MAX_BYTES {
-        return Err(Failure::inval(format!("{name} is too large for a scenario: accepted are {} bytes", scenario::MAX_BYTES)));
+        return Err(Failure::inval(format!(
+            "{name} is too large for a scenario: accepted are {} bytes",
+            scenario::MAX_BYTES
+        )));
     }
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
     scenario::read(&stem, &text)

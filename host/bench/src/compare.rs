@@ -103,7 +103,9 @@ pub fn read(path: &Path) -> Result<Results> {
         return Err(Failure::inval(format!("{shown} is too large: accepted are at most {MAX_BYTES} bytes")));
     }
     let wrong = |error: serde_json::Error| {
-        Failure::inval(format!("{shown} holds no results of a benchmark: {error}; accepted is a results.json of damacy bench"))
+        Failure::inval(format!(
+            "{shown} holds no results of a benchmark: {error}; accepted is a results.json of damacy bench"
+        ))
     };
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(wrong)?;
     match value["schema_version"].as_u64() {
@@ -146,7 +148,9 @@ pub fn compare(first: &Results, second: &Results) -> Result<Comparison> {
         caveats.push(format!("{} in {} is in the second results alone", run.name, run.dtype));
     }
     if pairs == 0 {
-        return Err(Failure::inval("no scenario in the same output type is in both results; accepted are results of the same scenarios"));
+        return Err(Failure::inval(
+            "no scenario in the same output type is in both results; accepted are results of the same scenarios",
+        ));
     }
     Ok(Comparison { alpha: ALPHA, differences, caveats })
 }
@@ -216,8 +220,12 @@ fn permutation_test(a: &[f64], b: &[f64]) -> (f64, f64) {
     let (n, k) = (ranks.len() as i128, a.len() as i128);
     let distance = |sum: usize| (sum as i128 * n - total as i128 * k).abs();
     let all: f64 = ways[a.len()].iter().sum();
-    let as_far: f64 =
-        ways[a.len()].iter().enumerate().filter(|(sum, _)| distance(*sum) >= distance(found)).map(|(_, ways)| ways).sum();
+    let as_far: f64 = ways[a.len()]
+        .iter()
+        .enumerate()
+        .filter(|(sum, _)| distance(*sum) >= distance(found))
+        .map(|(_, ways)| ways)
+        .sum();
     ((as_far / all).min(1.0), (2.0 / all).min(1.0))
 }
 

@@ -49,9 +49,18 @@ pub fn results(results: &Results) -> String {
     );
     text += "medians (lowest to highest) of the rounds; output types of different width compare by samples/s alone\n\n";
     let mut rows = vec![
-        ["scenario", "output", "samples/s", "steady samples/s", "output MB/s", "source MB/s", "first batch ms", "of ceiling"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "scenario",
+            "output",
+            "samples/s",
+            "steady samples/s",
+            "output MB/s",
+            "source MB/s",
+            "first batch ms",
+            "of ceiling",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     ];
     for run in &results.runs {
         let of = |figure: &str, digits, unit| spread(run.summary.get(figure), digits, unit);
@@ -96,10 +105,7 @@ fn detail(run: &Run) -> String {
         let _ = writeln!(text, "  {name:18} {value}");
     };
     line("set-up", format!("{}, in the first pass {}", ms(median(&|r| r.setup_s)), ms(run.cold.setup_s)));
-    line(
-        "consumer",
-        format!("waited {}, was busy {}", ms(median(&|r| r.wait_s)), ms(median(&|r| r.consumer_s))),
-    );
+    line("consumer", format!("waited {}, was busy {}", ms(median(&|r| r.wait_s)), ms(median(&|r| r.consumer_s))));
     line(
         "decode waste",
         format!(
@@ -114,11 +120,20 @@ fn detail(run: &Run) -> String {
     line("read waste", format!("{:.3}, forecast {forecast}", median(&|r| r.read_waste)));
     line(
         "decodes",
-        format!("{:.0} in {:.0} windows, {:.0} avoided", median(&|r| r.chunks_decoded as f64), median(&|r| r.windows as f64), median(&|r| r.decodes_avoided as f64)),
+        format!(
+            "{:.0} in {:.0} windows, {:.0} avoided",
+            median(&|r| r.chunks_decoded as f64),
+            median(&|r| r.windows as f64),
+            median(&|r| r.decodes_avoided as f64)
+        ),
     );
     line(
         "memory",
-        format!("{:.1} MiB at most of {:.1}", run.memory.peak_bytes as f64 / 1048576.0, run.memory.budget_bytes as f64 / 1048576.0),
+        format!(
+            "{:.1} MiB at most of {:.1}",
+            run.memory.peak_bytes as f64 / 1048576.0,
+            run.memory.budget_bytes as f64 / 1048576.0
+        ),
     );
     line(
         "ceiling",
@@ -165,9 +180,8 @@ fn peer(peer: &crate::peers::PeerResult) -> String {
 
 /// A comparison.
 pub fn comparison(comparison: &Comparison) -> String {
-    let mut rows = vec![
-        ["scenario", "output", "figure", "first", "second", "ratio", "p", ""].map(str::to_owned).to_vec(),
-    ];
+    let mut rows =
+        vec![["scenario", "output", "figure", "first", "second", "ratio", "p", ""].map(str::to_owned).to_vec()];
     for difference in &comparison.differences {
         let digits = if difference.first.median.abs() < 10.0 { 4 } else { 1 };
         let verdict = match difference.verdict {

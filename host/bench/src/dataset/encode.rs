@@ -46,7 +46,8 @@ impl Encoder {
         let start = out.len();
         out.resize(start + zstd_safe::compress_bound(bytes.len()), 0);
         let written = self.zstd.compress(&mut out[start..], bytes, ZSTD_LEVEL);
-        let written = written.map_err(|code| Failure::internal(format!("zstd: {}", zstd_safe::get_error_name(code))))?;
+        let written =
+            written.map_err(|code| Failure::internal(format!("zstd: {}", zstd_safe::get_error_name(code))))?;
         out.truncate(start + written);
         Ok(())
     }

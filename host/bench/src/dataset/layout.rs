@@ -83,9 +83,7 @@ fn v3(generate: &Generate, source: SourceType, codec: Codec) -> Value {
 }
 
 fn v2(generate: &Generate, source: SourceType, codec: Codec) -> Value {
-    let blosc = |compressor: &str| {
-        json!({"id": "blosc", "cname": compressor, "clevel": ZSTD_LEVEL, "shuffle": 1, "blocksize": 0})
-    };
+    let blosc = |compressor: &str| json!({"id": "blosc", "cname": compressor, "clevel": ZSTD_LEVEL, "shuffle": 1, "blocksize": 0});
     let compressor = match codec {
         Codec::Zstd => json!({"id": "zstd", "level": ZSTD_LEVEL, "checksum": false}),
         Codec::Gzip => json!({"id": "gzip", "level": DEFLATE_LEVEL}),

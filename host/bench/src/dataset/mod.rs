@@ -75,7 +75,8 @@ pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
         }
         match Array::open(uri, &mut guest) {
             Ok(array) if array.metadata().source.is_none() => {
-                let message = format!("{uri}: {} has no conversion; accepted are the types of docs/formats.md", array.describe());
+                let message =
+                    format!("{uri}: {} has no conversion; accepted are the types of docs/formats.md", array.describe());
                 faults.with_status(&place, message, damacy::Status::Dtype);
             }
             Ok(array) => arrays.push(array.metadata().clone()),

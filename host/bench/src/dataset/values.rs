@@ -26,7 +26,10 @@ enum Kind {
     Unsigned,
     Signed,
     /// With so many bits of mantissa and this exponent of 1.0.
-    Float { mantissa: u32, one: u64 },
+    Float {
+        mantissa: u32,
+        one: u64,
+    },
 }
 
 impl Values {
@@ -42,7 +45,8 @@ impl Values {
         let random = (entropy * f64::from(bits)).clamp(0.0, f64::from(most));
         let whole = random.floor();
         // In arithmetic that is the same everywhere, unlike a power of 2.
-        let noise = (1u128 << whole as u32) + ((random - whole) * (1u64 << 32) as f64) as u128 * (1u128 << whole as u32) / (1u128 << 32);
+        let noise = (1u128 << whole as u32)
+            + ((random - whole) * (1u64 << 32) as f64) as u128 * (1u128 << whole as u32) / (1u128 << 32);
         Values { seed: seed_of([seed, array]), kind, bits, noise }
     }
 

@@ -115,7 +115,8 @@ impl Job<'_> {
         let (mut index, mut decoded) = (Vec::new(), 0);
         for number in 0..inner.iter().product() {
             let inside = unravel(number, &inner);
-            let chunk: Vec<u64> = inside.iter().zip(coords).zip(&inner).map(|((at, o), count)| o * count + at).collect();
+            let chunk: Vec<u64> =
+                inside.iter().zip(coords).zip(&inner).map(|((at, o), count)| o * count + at).collect();
             let there = chunk.iter().zip(&self.chunk_grid).all(|(at, count)| at < count);
             let entry = if there {
                 let offset = out.len() as u64;

@@ -192,9 +192,8 @@ impl Beside for Running {
 
 /// The part of our lead that decodes avoided explain; `None` where there is no lead.
 fn lead_from_decodes_avoided(theirs: &[f64], ours: &[Round], threads: u64) -> Option<f64> {
-    let median = |of: &dyn Fn(&Round) -> f64| {
-        Spread::of(&ours.iter().map(of).collect::<Vec<f64>>()).map(|spread| spread.median)
-    };
+    let median =
+        |of: &dyn Fn(&Round) -> f64| Spread::of(&ours.iter().map(of).collect::<Vec<f64>>()).map(|spread| spread.median);
     let lead = Spread::of(theirs)?.median - median(&|round| round.pass_s)?;
     let saved = median(&|round| {
         let each = round.stages.decode.busy_s / round.chunks_decoded.max(1) as f64;
@@ -214,7 +213,8 @@ struct Process {
 
 impl Process {
     fn start(program: &Path, name: &str) -> Result<Process> {
-        let errors = tempfile::tempfile().map_err(|error| Failure::file(&std::env::temp_dir(), "cannot be written", error))?;
+        let errors =
+            tempfile::tempfile().map_err(|error| Failure::file(&std::env::temp_dir(), "cannot be written", error))?;
         let copy = errors.try_clone().map_err(|error| Failure::file(program, "cannot be started", error))?;
         let mut child = Command::new(program)
             .args(["-m", "damacy.bench.peer"])

@@ -36,13 +36,22 @@ struct Chunk {
     reads: Vec<Read>,
 }
 
+/// What became of a chunk.
+#[derive(Clone)]
+enum Found {
+    Chunk(Arc<Chunk>),
+    /// It is a fill, which costs neither a read nor a decode.
+    Missing,
+    /// Enough is in memory.
+    NotKept,
+}
+
 /// The chunks of a data set that passes have asked for so far.
 pub(super) struct Ceilings {
     arrays: Vec<Array>,
     by_uri: HashMap<Arc<str>, usize>,
     announced: Arc<Mutex<Vec<Read>>>,
-    /// `None`: missing.
-    chunks: HashMap<(usize, Vec<u64>), Option<Arc<Chunk>>>,
+    chunks: HashMap<(usize, Vec<u64>), Found>,
     kept: u64,
     threads: usize,
     latency: Option<Latency>,
@@ -82,9 +91,13 @@ impl Ceilings {
                 interrupt::check()?;
                 let uri = &planned.arrays[chunk.array as usize].uri;
                 let array = *self.by_uri.get(uri).ok_or_else(|| Failure::internal("a plan of an unknown array"))?;
-                all += 1;
                 let coords = &planned.plan.coords[index * rank..][..rank];
-                chunks.extend(self.chunk(array, coords)?);
+                match self.chunk(array, coords)? {
+                    Found::Chunk(chunk) => chunks.push(chunk),
+                    Found::Missing => continue,
+                    Found::NotKept => {}
+                }
+                all += 1;
             }
         }
         let mut uses: HashMap<&Arc<PathBuf>, usize> = HashMap::new();
@@ -101,22 +114,25 @@ impl Ceilings {
         Ok(Work { chunks, scale, files })
     }
 
-    /// A chunk, read if it is not known; `None` if it is missing, or if no more is kept.
-    fn chunk(&mut self, array: usize, coords: &[u64]) -> Result<Option<Arc<Chunk>>> {
+    /// A chunk, read if it is not known.
+    fn chunk(&mut self, array: usize, coords: &[u64]) -> Result<Found> {
         let key = (array, coords.to_vec());
         if let Some(known) = self.chunks.get(&key) {
             return Ok(known.clone());
         }
         if self.kept > MOST_KEPT {
-            return Ok(None);
+            return Ok(Found::NotKept);
         }
         self.take_reads();
         let found = self.arrays[array].fetch(coords, u64::MAX, Vec::new(), &mut 0)?;
         let reads = self.take_reads();
-        let chunk = found.map(|encoded| Arc::new(Chunk { array, encoded, reads }));
-        self.kept += chunk.as_ref().map_or(0, |chunk| chunk.encoded.bytes.len() as u64);
-        self.chunks.insert(key, chunk.clone());
-        Ok(chunk)
+        self.kept += found.as_ref().map_or(0, |encoded| encoded.bytes.len() as u64);
+        let found = match found {
+            Some(encoded) => Found::Chunk(Arc::new(Chunk { array, encoded, reads })),
+            None => Found::Missing,
+        };
+        self.chunks.insert(key, found.clone());
+        Ok(found)
     }
 
     fn take_reads(&self) -> Vec<Read> {
@@ -184,7 +200,10 @@ impl Ceilings {
         let begun = Instant::now();
         let done: Vec<Result<()>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(Failure::internal("a thread panicked")))).collect()
+            threads
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|_| Err(Failure::internal("a thread panicked"))))
+                .collect()
         });
         let seconds = begun.elapsed().as_secs_f64();
         done.into_iter().collect::<Result<()>>()?;

@@ -156,7 +156,8 @@ impl<'a> Runner<'a> {
         let sampling = &self.scenario.sampling;
         let elements: u64 = sampling.crop.iter().product();
         let count = sampling.samples * sampling.batches;
-        let width = |array: &damacy_core::metadata::ArrayMetadata| array.source.map_or(0, |source| source.width() as u64);
+        let width =
+            |array: &damacy_core::metadata::ArrayMetadata| array.source.map_or(0, |source| source.width() as u64);
         let widths: BTreeMap<&str, u64> =
             self.dataset.uris.iter().map(|uri| &**uri).zip(self.dataset.arrays.iter().map(width)).collect();
         results::Crops {
@@ -225,7 +226,8 @@ fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
         let off = |(found, predicted): &(f64, f64)| (found - predicted).abs() / predicted.max(f64::MIN_POSITIVE);
         let Some(worst) = pairs.iter().copied().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };
         let (found, predicted) = worst;
-        let detail = format!("{found:.4} measured, {predicted:.4} predicted ({:.3} % off at most)", 100.0 * off(&worst));
+        let detail =
+            format!("{found:.4} measured, {predicted:.4} predicted ({:.3} % off at most)", 100.0 * off(&worst));
         checks.push(Check { name: name.to_owned(), passed: off(&worst) <= TOLERANCE, detail });
     };
     waste("decode waste as predicted", rounds.iter().map(|r| (r.decode_waste, r.predicted.decode_waste)).collect());

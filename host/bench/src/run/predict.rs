@@ -32,7 +32,13 @@ struct Sums {
 }
 
 impl<'a> Pricer<'a> {
-    pub(super) fn new(output: &BatchSpec, dataset: &Dataset, samples: &'a [Sample], threads: u64, memory: u64) -> Pricer<'a> {
+    pub(super) fn new(
+        output: &BatchSpec,
+        dataset: &Dataset,
+        samples: &'a [Sample],
+        threads: u64,
+        memory: u64,
+    ) -> Pricer<'a> {
         let array = |(uri, sizes): (&std::sync::Arc<str>, &Option<Vec<u64>>)| JobArray {
             encoded: sizes.as_ref().map_or(Encoded::Unknown, |sizes| Encoded::Chunks(sizes.clone())),
             ..JobArray::new(std::sync::Arc::clone(uri))

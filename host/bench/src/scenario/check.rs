@@ -217,7 +217,8 @@ fn sizes(generate: &Generate, faults: &mut Faults) {
     let bytes = stored.as_ref().and_then(|stored| product(generate.arrays * widest, stored));
     if bytes.is_none_or(|bytes| bytes > MAX_GENERATED) {
         let given = bytes.map_or("more than 2^64 bytes".into(), |bytes| format!("{bytes} bytes"));
-        let message = format!("arrays of {given} altogether were given; accepted are at most {MAX_GENERATED} bytes (64 GiB)");
+        let message =
+            format!("arrays of {given} altogether were given; accepted are at most {MAX_GENERATED} bytes (64 GiB)");
         faults.with_status("/dataset/generate/shape", message, Status::Budget);
         return;
     }
@@ -225,7 +226,8 @@ fn sizes(generate: &Generate, faults: &mut Faults) {
         stored.iter().zip(&generate.chunks).try_fold(generate.arrays, |all, (s, c)| all.checked_mul(s / c.max(&1)))
     });
     if chunks.is_none_or(|chunks| chunks > MAX_CHUNKS) {
-        let message = format!("chunks that make more than {MAX_CHUNKS} altogether were given; accepted are larger ones");
+        let message =
+            format!("chunks that make more than {MAX_CHUNKS} altogether were given; accepted are larger ones");
         faults.with_status("/dataset/generate/chunks", message, Status::Budget);
     }
 }
@@ -247,7 +249,8 @@ pub(crate) fn arrays_fit(scenario: &Scenario, arrays: &[ArrayMetadata], faults: 
     for (axis, (extent, most)) in crop.iter().zip(&smallest).enumerate() {
         let place = format!("/sampling/crop/{axis}");
         if extent > most && faults.fine(&[&place]) {
-            let message = format!("{extent} was given; accepted is a whole number from 1 to {most}, the array's extent");
+            let message =
+                format!("{extent} was given; accepted is a whole number from 1 to {most}, the array's extent");
             faults.add(&place, message);
         }
     }
@@ -318,8 +321,14 @@ mod tests {
     fn a_fault_covers_what_is_inside_and_around_it() {
         let mut faults = Faults::default();
         faults.add("/sampling/crop/0", String::new());
-        for (place, fine) in [("/sampling", false), ("/sampling/crop", false), ("/sampling/crop/0", false),
-            ("/sampling/crop/1", true), ("/sampling/cr", true), ("/pipeline", true)] {
+        for (place, fine) in [
+            ("/sampling", false),
+            ("/sampling/crop", false),
+            ("/sampling/crop/0", false),
+            ("/sampling/crop/1", true),
+            ("/sampling/cr", true),
+            ("/pipeline", true),
+        ] {
             assert_eq!(faults.fine(&[place]), fine, "{place}");
         }
     }

@@ -113,13 +113,7 @@ fn value(schema: &'static Value, json: &Json, place: &str, faults: &mut Faults) 
 }
 
 /// A value that users write as a text or a number.
-fn written(
-    schema: &'static Value,
-    format: &str,
-    json: &Json,
-    place: &str,
-    faults: &mut Faults,
-) -> Option<Value> {
+fn written(schema: &'static Value, format: &str, json: &Json, place: &str, faults: &mut Faults) -> Option<Value> {
     let (text, found) = match json {
         Json::Text(text) => (text.clone(), Value::String(text.clone())),
         Json::Number(given) if is(schema, "integer") || is(schema, "number") => {
@@ -183,7 +177,10 @@ fn object(schema: &'static Value, members: &[(String, Json)], place: &str, fault
     for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let given = members.iter().any(|(name, json)| name == key && *json != Json::Null);
         if !given {
-            faults.add(&format!("{place}/{key}"), format!("missing; accepted is {}", accepted(&schema["properties"][key])));
+            faults.add(
+                &format!("{place}/{key}"),
+                format!("missing; accepted is {}", accepted(&schema["properties"][key])),
+            );
         }
     }
     Value::Object(found)

@@ -29,13 +29,7 @@ fn results(name: &str, dtype: &str, rates: &[f64]) -> Results {
         schema_version: 1,
         created: String::new(),
         command: Vec::new(),
-        machine: Machine {
-            cpu: "one".into(),
-            cores: 2,
-            memory_bytes: 1,
-            kernel: String::new(),
-            simd: String::new(),
-        },
+        machine: Machine { cpu: "one".into(), cores: 2, memory_bytes: 1, kernel: String::new(), simd: String::new() },
         versions: Default::default(),
         runs: vec![run],
     }
@@ -84,7 +78,11 @@ fn what_is_not_the_same_is_said() {
     other.runs[0].dataset.fingerprint = Some("g".into());
     other.runs.extend(results("b", "uint8", &[1.0]).runs);
     let caveats = compare(&one, &other).unwrap().caveats.join("\n");
-    for part in ["the machines differ: one, 2 cores and two", "not the same scenario", "b in uint8 is in the second results alone"] {
+    for part in [
+        "the machines differ: one, 2 cores and two",
+        "not the same scenario",
+        "b in uint8 is in the second results alone",
+    ] {
         assert!(caveats.contains(part), "{caveats}");
     }
     compare(&one, &results("a", "float32", &[1.0; 5])).expect_err("another output type is no pair");

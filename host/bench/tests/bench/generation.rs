@@ -1,10 +1,10 @@
 //! Generated arrays: the same bytes for the same seed, the same elements in every layout, a ratio as stated.
 
+use damacy::SourceType;
 use damacy::zarr::{Array, NativeParser, Scratch};
 use damacy_bench::dataset::{Dataset, generate};
 use damacy_bench::progress::Progress;
 use damacy_bench::scenario::{Codec, Format, Generate, SourceName};
-use damacy::SourceType;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,7 +35,10 @@ fn files(data: &Dataset) -> BTreeMap<String, Vec<u8>> {
             if path.is_dir() {
                 todo.push(path);
             } else {
-                found.insert(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap());
+                found.insert(
+                    path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
+                    std::fs::read(&path).unwrap(),
+                );
             }
         }
     }
@@ -80,7 +83,8 @@ fn a_seed_gives_the_same_bytes_by_any_number_of_threads_and_another_seed_others(
 fn elements_do_not_depend_on_layout_format_or_codec() {
     let one = made(&layout());
     let expected: Vec<Vec<u8>> = one.uris.iter().map(|uri| elements(uri)).collect();
-    let v2 = |codec| Generate { format: Format::V2, shards: None, chunks: vec![7, 30, 11], codecs: vec![codec], ..layout() };
+    let v2 =
+        |codec| Generate { format: Format::V2, shards: None, chunks: vec![7, 30, 11], codecs: vec![codec], ..layout() };
     let v3 = |codec| Generate { shards: None, codecs: vec![codec], ..layout() };
     let both = [Codec::None, Codec::Zstd, Codec::Gzip, Codec::BloscLz4, Codec::BloscZstd];
     let all = both.iter().flat_map(|codec| [v2(*codec), v3(*codec)]);
@@ -118,7 +122,11 @@ fn no_codec_gets_below_the_entropy() {
         for codec in [Codec::Zstd, Codec::Gzip, Codec::BloscZstd] {
             for entropy in [0.1, 0.5, 1.0] {
                 let found = ratio(source, codec, entropy);
-                assert!(found > f64::min(entropy, most) - 1e-3, "{} {codec:?} {entropy}: {found:.3}", source.full_name());
+                assert!(
+                    found > f64::min(entropy, most) - 1e-3,
+                    "{} {codec:?} {entropy}: {found:.3}",
+                    source.full_name()
+                );
             }
         }
     }
@@ -133,7 +141,12 @@ fn ratios_are_those_of_the_documentation() {
     };
     let entropies = row("| `entropy`");
     assert_eq!(entropies.len(), 8);
-    for (name, codec) in [("| zstd", Codec::Zstd), ("| gzip", Codec::Gzip), ("| blosc-lz4", Codec::BloscLz4), ("| blosc-zstd", Codec::BloscZstd)] {
+    for (name, codec) in [
+        ("| zstd", Codec::Zstd),
+        ("| gzip", Codec::Gzip),
+        ("| blosc-lz4", Codec::BloscLz4),
+        ("| blosc-zstd", Codec::BloscZstd),
+    ] {
         for (entropy, stated) in entropies.iter().zip(row(name)) {
             let found = ratio(SourceType::U16, codec, *entropy);
             assert!((found - stated).abs() < 0.015, "{name} at {entropy}: {found:.3}");
@@ -150,7 +163,8 @@ fn sizes_are_those_of_the_chunks_files() {
         let sizes = data.sizes[array].as_ref().unwrap();
         let grid = [3, 2, 3];
         for (number, size) in sizes.iter().enumerate() {
-            let key = format!("array-{array}.zarr/c/{}/{}/{}", number / 6, number / grid[2] % grid[1], number % grid[2]);
+            let key =
+                format!("array-{array}.zarr/c/{}/{}/{}", number / 6, number / grid[2] % grid[1], number % grid[2]);
             assert_eq!(files[&key].len() as u64, *size, "{key}");
         }
     }

@@ -148,13 +148,28 @@ fn values_that_do_not_fit_each_other_are_found() {
         ("/dataset/generate/chunks", json!([16]), "/dataset/generate/chunks", "each of the 2 axes"),
         ("/dataset/generate/shards", json!([40, 32]), "/dataset/generate/shards/0", "a multiple of the chunk's 16"),
         ("/dataset/generate/codecs", json!(["zlib"]), "/dataset/generate/codecs/0", "v2's alone"),
-        ("/dataset", json!({"uris": ["a"], "generate": {"shape": [64, 64], "chunks": [16, 16]}}), "/dataset", "one of them"),
+        (
+            "/dataset",
+            json!({"uris": ["a"], "generate": {"shape": [64, 64], "chunks": [16, 16]}}),
+            "/dataset",
+            "one of them",
+        ),
         ("/dataset", json!({}), "/dataset", "one of them"),
         ("/dataset/uris", json!([]), "/dataset/uris", "a list of 1 to 4096"),
         ("/sampling/crop", json!([8, 65]), "/sampling/crop/1", "from 1 to 64"),
         ("/sampling", json!({"crop": [9, 9], "mode": "disjoint", "batches": 5, "samples": 1}), "", ""),
-        ("/sampling", json!({"crop": [17, 9], "mode": "disjoint", "batches": 2, "samples": 5}), "/sampling/batches", "at most 8"),
-        ("/sampling", json!({"crop": [8, 8], "batches": 1000000, "samples": 2}), "/sampling/batches", "1000000 samples"),
+        (
+            "/sampling",
+            json!({"crop": [17, 9], "mode": "disjoint", "batches": 2, "samples": 5}),
+            "/sampling/batches",
+            "at most 8",
+        ),
+        (
+            "/sampling",
+            json!({"crop": [8, 8], "batches": 1000000, "samples": 2}),
+            "/sampling/batches",
+            "1000000 samples",
+        ),
     ] {
         let scenario = with(place, value);
         if at.is_empty() {
@@ -163,7 +178,10 @@ fn values_that_do_not_fit_each_other_are_found() {
         }
         let (status, faults) = refused(&scenario.to_string());
         assert_eq!(status, Status::Inval, "{faults:?}");
-        assert!(faults.len() == 1 && faults[0].starts_with(&format!("{at}: ")) && faults[0].contains(part), "{faults:?}");
+        assert!(
+            faults.len() == 1 && faults[0].starts_with(&format!("{at}: ")) && faults[0].contains(part),
+            "{faults:?}"
+        );
     }
 }
 
@@ -176,7 +194,8 @@ fn a_memory_that_carries_no_two_batches_is_refused_with_the_arithmetic() {
     // 16 samples of 8 x 8 float32; a chunk of 16 x 16 uint16 and the most it may have encoded, 64 KiB and 1 MiB.
     let decode = 512 + 576 + (64 << 10) + (1 << 20);
     let need = 2 * 4096 + decode;
-    let said = format!("accepted are {need} bytes or more: 2 x 4096 (batches of 16 samples of [8, 8] in float32) + {decode}");
+    let said =
+        format!("accepted are {need} bytes or more: 2 x 4096 (batches of 16 samples of [8, 8] in float32) + {decode}");
     assert!(faults[0].starts_with("/pipeline/memory: 1048576 bytes") && faults[0].contains(&said), "{faults:?}");
     scenario["pipeline"]["memory"] = json!(need);
     accepted(&scenario);

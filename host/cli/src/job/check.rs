@@ -1,8 +1,8 @@
 //! Checks that go on after a fault: a JSON tree -> values, and a list of everything that is wrong with it, each with its
 //! place and what is accepted there.
 
-use damacy_bench::json::Json;
 use crate::failure::Failure;
+use damacy_bench::json::Json;
 use std::fmt;
 
 /// Faults that are told; more are counted.

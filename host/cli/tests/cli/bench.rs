@@ -42,7 +42,8 @@ fn the_smoke_scenario_runs_and_its_predictions_hold() {
     // 12 batches of 4 crops of 16 x 32 x 32 elements of float32.
     assert_eq!(run["crops"]["output_bytes"], 12 * 4 * 16 * 32 * 32 * 4);
     let batches = run["timeline"]["batches"].as_array().expect("a time line");
-    let times = |batch: &Value| ["formed_s", "complete_s", "popped_s", "released_s"].map(|t| batch[t].as_f64().unwrap());
+    let times =
+        |batch: &Value| ["formed_s", "complete_s", "popped_s", "released_s"].map(|t| batch[t].as_f64().unwrap());
     assert_eq!(batches.len(), 12);
     assert!(batches.iter().all(|batch| times(batch).is_sorted()), "{batches:?}");
     assert_eq!(entries(folder.path()), ["out"]);
@@ -65,8 +66,10 @@ fn json_on_standard_output_is_what_is_written() {
 #[test]
 fn a_sweep_has_all_output_types_over_one_set_of_arrays() {
     let folder = tempfile::tempdir().expect("a folder");
-    let results = damacy(["bench", "smoke", "--sweep", "dtype", "--repeat", "1", "--json", "--out", text(folder.path())]).json();
-    let names: Vec<&str> = results["runs"].as_array().expect("runs").iter().filter_map(|r| r["dtype"].as_str()).collect();
+    let results =
+        damacy(["bench", "smoke", "--sweep", "dtype", "--repeat", "1", "--json", "--out", text(folder.path())]).json();
+    let names: Vec<&str> =
+        results["runs"].as_array().expect("runs").iter().filter_map(|r| r["dtype"].as_str()).collect();
     let all = ["float32", "bfloat16", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"];
     assert_eq!(names, all);
 }
@@ -79,7 +82,10 @@ fn arrays_given_by_uri_are_read_where_they_are() {
     let path = write(folder.path(), &job);
     let results = damacy(["bench", &path, "--repeat", "1", "--json", "--out", text(folder.path())]).json();
     let run = &results["runs"][0];
-    assert_eq!((&run["dataset"]["fingerprint"], &run["rounds"][0]["predicted"]["read_waste"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&run["dataset"]["fingerprint"], &run["rounds"][0]["predicted"]["read_waste"]),
+        (&Value::Null, &Value::Null)
+    );
     assert!(run["rounds"][0]["read_waste"].as_f64().expect("known after the pass") > 0.0);
 }
 
@@ -123,7 +129,8 @@ fn wrong_arguments_say_what_is_accepted() {
     damacy(["bench", "smoke", "--sweep", "engine"]).refused(2, &["dtype"]);
     damacy(["bench", "nosuch"]).refused(13, &["nosuch is no built-in scenario (smoke, default,"]);
     damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke"]);
-    damacy(["bench", "smoke", "--peers", "dask"]).refused(12, &["\"dask\" is no peer; accepted are tensorstore, zarr, zarrs"]);
+    damacy(["bench", "smoke", "--peers", "dask"])
+        .refused(12, &["\"dask\" is no peer; accepted are tensorstore, zarr, zarrs"]);
     damacy(["bench", "smoke", "--out", text(&file)]).refused(12, &["is no folder"]);
     damacy(["bench", "compare", text(&file), text(&file)]).refused(12, &["holds no results of a benchmark"]);
     std::fs::write(&file, r#"{"schema_version": 99}"#).expect("written");
