@@ -46,13 +46,14 @@ def element(seed, array, dtype, entropy, shape, place):
     mantissa = {"float16": 10, "float32": 23}.get(dtype.name)
     random_bits = min(entropy * bits, mantissa or bits)
     whole = int(random_bits)
-    values = (1 << whole) + int((random_bits - whole) * 2**32) * (1 << whole) // 2**32
+    scale = min(32, max(63 - whole, 0))
+    values = (1 << whole + scale) + (int((random_bits - whole) * 2**32) * (1 << whole + scale) >> 32)
     cell, number = of_array, 0
     for axis, at in enumerate(place[:-1]):
         cell = mix(cell ^ (at // 16 * STEP & MASK))
         number = (number + at) * shape[axis + 1]
     random = mix(cell ^ (place[-1] // 16 * STEP & MASK))
-    noise = mix((of_array + (number + place[-1] + 1) * STEP) & MASK) * values >> 64
+    noise = mix((of_array + (number + place[-1] + 1) * STEP) & MASK) * values >> 64 + scale
     if mantissa:
         one = {10: 15, 23: 127}[mantissa]
         base = (random & 1) << (bits - 1) | (one + (random >> 8) % 10) << mantissa | random >> (64 - mantissa)

@@ -1,7 +1,7 @@
 //! What is in generated arrays: a seed and an element's place -> its bits. Layout, format and codec change nothing.
 //!
 //! An element is a base value, the same for a cell of 16 elements along each axis, and noise: `entropy` x its width of
-//! random low bits (at most a float's mantissa), between whole bits linearly more values. So `entropy` is the least ratio
+//! random low bits (at most a float's mantissa), between whole bits linearly more values, the last one less often. So `entropy` is the least ratio
 //! of encoded to decoded bytes that any codec can reach; docs/bench.md has what they do reach.
 
 use crate::random::{mix, seed_of};
@@ -17,8 +17,9 @@ pub(super) struct Values {
     seed: u64,
     kind: Kind,
     bits: u32,
-    /// How many values the noise takes, at most 2^64.
+    /// How many values the noise takes, at most 2^64: times 2^(`shift` - 64), so that it need not be whole.
     noise: u128,
+    shift: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,11 +44,11 @@ impl Values {
         };
         let most = if let Kind::Float { mantissa, .. } = kind { mantissa } else { bits };
         let random = (entropy * f64::from(bits)).clamp(0.0, f64::from(most));
-        let whole = random.floor();
         // In arithmetic that is the same everywhere, unlike a power of 2.
-        let noise = (1u128 << whole as u32)
-            + ((random - whole) * (1u64 << 32) as f64) as u128 * (1u128 << whole as u32) / (1u128 << 32);
-        Values { seed: seed_of([seed, array]), kind, bits, noise }
+        let (whole, part) = (random.floor() as u32, random.fract());
+        let scale = 32.min(63u32.saturating_sub(whole));
+        let noise = (1 << (whole + scale)) + ((part * (1u64 << 32) as f64) as u128 * (1 << (whole + scale)) >> 32);
+        Values { seed: seed_of([seed, array]), kind, bits, noise, shift: 64 + scale }
     }
 
     /// Base value of a cell.
@@ -103,7 +104,7 @@ impl Values {
             let base = self.base(cell ^ ((column + done) / CELL).wrapping_mul(STEP));
             for index in done..done + here {
                 let random = mix(self.seed.wrapping_add((element + index + 1).wrapping_mul(STEP)));
-                let noise = ((u128::from(random) * self.noise) >> 64) as u64;
+                let noise = ((u128::from(random) * self.noise) >> self.shift) as u64;
                 let bits = if let Kind::Float { .. } = self.kind { base ^ noise } else { base.wrapping_add(noise) };
                 out.extend_from_slice(&bits.to_le_bytes()[..width]);
             }

@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// The peers that there are.
 const NAMES: [&str; 3] = ["tensorstore", "zarr", "zarrs"];
+/// What a peer's process runs.
+const MODULE: &str = "damacy.bench.peer";
 /// Passes of each setting in the search, after one to warm up.
 const SEARCH_REPEATS: u64 = 3;
 /// Bytes of standard error that are told.
@@ -37,7 +39,7 @@ impl Python {
     /// Checks the names; without a program it is the active virtual environment's, or `python3`.
     ///
     /// # Errors
-    /// `Inval` for an unknown name.
+    /// `Inval` for an unknown name, and for a Python that has no damacy.
     pub fn new(names: &[String], program: Option<&Path>) -> Result<Python> {
         let mut wanted: Vec<String> = Vec::new();
         for name in names {
@@ -50,6 +52,9 @@ impl Python {
         }
         let active = std::env::var_os("VIRTUAL_ENV").map(|folder| PathBuf::from(folder).join("bin/python"));
         let program = program.map(Path::to_owned).or(active).unwrap_or_else(|| "python3".into());
+        if !wanted.is_empty() {
+            can_import(&program)?;
+        }
         Ok(Python { names: wanted, program })
     }
 
@@ -122,6 +127,22 @@ impl Python {
         };
         Ok(Box::new(Running { process, samples: runner.samples().len(), last: None, before: 0.0, result }))
     }
+}
+
+/// Refuses a Python that cannot run peers, before any data is generated.
+fn can_import(program: &Path) -> Result<()> {
+    let tried = Command::new(program).args(["-c", &format!("import {MODULE}")]).stdin(Stdio::null()).output();
+    let tried =
+        tried.map_err(|error| Failure::file(program, "cannot be started; name a Python with --python", error))?;
+    if tried.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&tried.stderr);
+    let last = said.trim().rsplit('\n').next().unwrap_or_default();
+    Err(Failure::inval(format!(
+        "{} cannot import {MODULE} ({last}); accepted is a Python with damacy, named with --python",
+        program.display()
+    )))
 }
 
 /// A peer that cannot run.
@@ -217,7 +238,7 @@ impl Process {
             tempfile::tempfile().map_err(|error| Failure::file(&std::env::temp_dir(), "cannot be written", error))?;
         let copy = errors.try_clone().map_err(|error| Failure::file(program, "cannot be started", error))?;
         let mut child = Command::new(program)
-            .args(["-m", "damacy.bench.peer"])
+            .args(["-m", MODULE])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(copy)

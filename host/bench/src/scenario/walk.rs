@@ -152,7 +152,9 @@ fn list(schema: &'static Value, entries: &[Json], place: &str, faults: &mut Faul
     }
     let entry = |(index, json): (usize, &Json)| value(&schema["items"], json, &format!("{place}/{index}"), faults);
     let found: Vec<Option<Value>> = entries.iter().enumerate().map(entry).collect();
-    found.into_iter().collect::<Option<Vec<Value>>>().map(Value::Array)
+    // Another entry in place of a faulty one keeps the others where they are, to be checked on.
+    let filler = found.iter().flatten().next().cloned()?;
+    Some(found.into_iter().map(|entry| entry.unwrap_or_else(|| filler.clone())).collect())
 }
 
 fn object(schema: &'static Value, members: &[(String, Json)], place: &str, faults: &mut Faults) -> Value {

@@ -84,8 +84,8 @@ fn types_have_either_name_in_any_case_and_sizes_and_times_units() {
     for (given, dtype) in [
         (json!("f32"), Dtype::F32),
         (json!("Float32"), Dtype::F32),
-        (json!("BF16"), Dtype::BF16),
-        (json!("bfloat16"), Dtype::BF16),
+        (json!("BF16"), Dtype::Bf16),
+        (json!("bfloat16"), Dtype::Bf16),
         (json!("UINT8"), Dtype::U8),
         (json!(9), Dtype::I64),
     ] {
@@ -108,7 +108,7 @@ fn every_fault_is_told_at_once_with_its_place_and_what_is_accepted() {
         r#"{"datset": {}, "name": "a/b",
             "dataset": {"generate": {"shape": [64, 64], "chunks": [16], "dtypes": ["u16", "f64"], "entropy": 1.5,
                                      "codecs": ["zstd", "blosc_lz4", "bz2"], "shape": [1, 1]}},
-            "sampling": {"crop": [8, 0], "batches": 4, "warmup": 4, "mode": "disjunct", "samples": -1},
+            "sampling": {"crop": [8, 0], "batches": 4, "warmup": 4, "mode": "disjoin", "samples": -1},
             "pipeline": {"dtype": "float64", "memory": "1GB!", "threads": 0, "executor": "cuda", "lookahead": 1.5},
             "consumer": {"hold": "-1s", "touch": "yes"},
             "store": {"floor": "2s", "cap": "1s", "sigma": 9}}"#,

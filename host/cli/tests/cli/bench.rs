@@ -131,6 +131,9 @@ fn wrong_arguments_say_what_is_accepted() {
     damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke"]);
     damacy(["bench", "smoke", "--peers", "dask"])
         .refused(12, &["\"dask\" is no peer; accepted are tensorstore, zarr, zarrs"]);
+    damacy(["bench", "smoke", "--peers", "zarr", "--python", "/no/such"]).refused(13, &["/no/such cannot be started"]);
+    damacy(["bench", "smoke", "--peers", "zarr", "--python", "false"])
+        .refused(12, &["false cannot import damacy.bench.peer"]);
     damacy(["bench", "smoke", "--out", text(&file)]).refused(12, &["is no folder"]);
     damacy(["bench", "compare", text(&file), text(&file)]).refused(12, &["holds no results of a benchmark"]);
     std::fs::write(&file, r#"{"schema_version": 99}"#).expect("written");
