@@ -198,8 +198,11 @@ fn timeline(rounds: &[Round], batches: &mut [Vec<BatchTimes>]) -> Timeline {
     Timeline { round: round as u64, batches: std::mem::take(&mut batches[round]) }
 }
 
-/// The figures that comparisons use, and their names.
-pub const FIGURES: [(&str, fn(&Round) -> f64); 12] = [
+/// A figure of a round, and its name.
+pub type Figure = (&'static str, fn(&Round) -> f64);
+
+/// The figures that comparisons use.
+pub const FIGURES: [Figure; 12] = [
     ("samples_per_s", |round| round.samples_per_s),
     ("steady_samples_per_s", |round| round.steady_samples_per_s),
     ("first_batch_s", |round| round.first_batch_s),

@@ -14,13 +14,16 @@ pub(super) struct Pass {
     pub batches: Vec<BatchTimes>,
 }
 
+/// Sees every batch of a pass.
+pub(super) type Keep<'a> = dyn FnMut(&Batch) -> Result<()> + 'a;
+
 /// Runs a pass. `keep` sees every batch, untimed passes' only.
 pub(super) fn pass(
     config: &PipelineConfig,
     samples: &[Sample],
     consumer: &Consumer,
     warmup: u64,
-    mut keep: Option<&mut dyn FnMut(&Batch) -> Result<()>>,
+    mut keep: Option<&mut Keep<'_>>,
 ) -> Result<Pass> {
     let (config, all) = (config.clone(), samples.to_vec());
     let begun = Instant::now();
