@@ -60,7 +60,10 @@ impl<G: Gpu> Backend for OnGpu<G> {
             if run == 0 {
                 dst.copy_from_slice(got);
             } else {
-                assert!(got == dst, "{source} -> {output}: differs where moved by {src_shift} and {dst_shift} elements");
+                assert!(
+                    got == dst,
+                    "{source} -> {output}: differs where moved by {src_shift} and {dst_shift} elements"
+                );
             }
         }
     }

@@ -34,8 +34,7 @@ fn every_length_and_alignment_of_a_flat_conversion() {
                 damacy_core::convert::Kernel::select(source, damacy_core::ByteOrder::NATIVE, output)
                     .convert(input, &mut expected)
                     .expect("sizes fit");
-                let got =
-                    conformance::converted(&mut on_gpu, source, damacy_core::ByteOrder::NATIVE, output, input);
+                let got = conformance::converted(&mut on_gpu, source, damacy_core::ByteOrder::NATIVE, output, input);
                 assert!(got == expected, "{elements} elements, {source} -> {output}");
             }
         }

@@ -47,7 +47,7 @@ pub(super) fn array(
     let decoder = Decoder::new(&metadata, bytes)
         .map_err(|e| Error::new(e.status, "open", format!("{uri}: {} ({})", e.what, super::describe(&metadata))))?;
     let metadata_bytes = bytes.len() as u64;
-    Ok(Array { uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default() })
+    Ok(Array { uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default(), hook: None })
 }
 
 pub(super) fn at(uri: &str, error: Error) -> Error {
