@@ -15,6 +15,7 @@ use super::state::{Shared, Slot};
 use super::stats::Stats;
 use super::window::{Target, Window, plan_bytes};
 use crate::error::{Error, Result};
+use crate::opened::facts_unless_said;
 use crate::sandbox::Guest;
 use crate::zarr::Array;
 use crate::{BatchSpec, Status};
@@ -228,7 +229,7 @@ impl Planner<'_> {
             None => &said,
         };
         let message = match array {
-            Some(array) => format!("{}: {said}; {place}; the array is {}", array.uri(), array.describe()),
+            Some(array) => format!("{}: {said}; {place}{}", array.uri(), facts_unless_said(array, said)),
             None => format!("{said}; {place}"),
         };
         Error::new(error.status, "plan", message)
