@@ -69,7 +69,7 @@ install-c: c-libraries ## Install header, libdamacy.so, libdamacy.a and a pkg-co
 	@host/capi/install.sh $(PREFIX)
 	@echo "== installed into $(DESTDIR)$(PREFIX)"
 
-npm-package:
+npm-package: ## Build the npm package (core-wit/js) out of the committed component
 	@$(SETUP) node core-wit/js
 	@echo "== npm: the package out of the committed component"
 	@cd core-wit/js && npm run --silent build

@@ -17,6 +17,7 @@ use super::stats::Stats;
 use super::window::{Target, Window, plan_bytes};
 use crate::Status;
 use crate::error::{Error, Result};
+use crate::opened::facts_unless_said;
 use crate::sandbox::Guest;
 use crate::zarr::Array;
 use damacy_core::metadata::ArrayMetadata;
@@ -234,7 +235,7 @@ impl Planner<'_> {
             None => &said,
         };
         let message = match array {
-            Some(array) => format!("{}: {said}; {place}; the array is {}", array.uri(), array.describe()),
+            Some(array) => format!("{}: {said}; {place}{}", array.uri(), facts_unless_said(array, said)),
             None => format!("{said}; {place}"),
         };
         Error::new(error.status, "plan", message)
