@@ -113,7 +113,7 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@cargo clippy --release --locked --package damacy-core --no-default-features --lib --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
-		--exclude tests/vectors --exclude node_modules python tests core-wit host
+		--exclude tests/vectors --exclude node_modules python tests core-wit cuda-accel host
 
 wheel: ## Build the Python wheel into target/wheels and try it
 	@$(SETUP) tools

@@ -44,6 +44,9 @@ const F32_SIGN: u32 = 0x8000_0000;
 const F32_INFINITY: u32 = 0x7f80_0000;
 const F32_QUIET: u32 = 0x0040_0000;
 const BF16_QUIET: u16 = 0x0040;
+const F16_INFINITY: u16 = 0x7c00;
+/// What the exponent of a normal f16 grows by in f32.
+const F16_REBIAS: u32 = (127 - 15) << 23;
 
 /// f16 -> f32: exact.
 ///
@@ -53,14 +56,13 @@ const BF16_QUIET: u16 = 0x0040;
 #[inline]
 pub fn f16_to_f32(x: F16) -> F32 {
     const SUBNORMAL_UNIT: f32 = 1.0 / 16_777_216.0; // 2^-24
-    const REBIAS: u32 = (127 - 15) << 23;
     let sign = u32::from(x.0 & 0x8000) << 16;
     let magnitude = u32::from(x.0 & 0x7fff);
     let widened = magnitude << 13;
     let finite = if magnitude < 0x0400 {
         (magnitude as i32 as f32 * SUBNORMAL_UNIT).to_bits()
     } else {
-        widened.wrapping_add(REBIAS)
+        widened.wrapping_add(F16_REBIAS)
     };
     let special = widened | F32_INFINITY | if magnitude > 0x7c00 { F32_QUIET } else { 0 };
     F32(sign | if magnitude >= 0x7c00 { special } else { finite })
@@ -113,7 +115,10 @@ impl Rule<Bf16> for F16 {
     /// [`f16_to_f32`] (exact), then [`f32_to_bf16`]. No f16 is too large for bf16.
     #[inline]
     fn apply(self) -> Bf16 {
-        f32_to_bf16(f16_to_f32(self))
+        let single = f16_to_f32(self);
+        // NaN is quiet by now, and is cut, not rounded.
+        let Bf16(rounded) = round_to_bf16(single);
+        Bf16(if self.0 & 0x7fff > F16_INFINITY { (single.0 >> 16) as u16 } else { rounded })
     }
 }
 
@@ -134,9 +139,18 @@ macro_rules! half_to_integer {
     ($($output:ty)*) => {$(
         impl Rule<$output> for F16 {
             /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
+            ///
+            /// Subnormals come out as another number below 1, which is 0 as well. Infinity comes out as 2^16, which
+            /// clamps to the bounds of narrow integers; for wide ones they are put in its place.
             #[inline]
             fn apply(self) -> $output {
-                f16_to_f32(self).apply()
+                const IS_WIDE: bool = <$output>::MAX as u64 >= 1 << 16;
+                let magnitude = self.0 & 0x7fff;
+                let sign = u32::from(self.0 & 0x8000) << 16;
+                let integer = f32::from_bits(sign | ((u32::from(magnitude) << 13) + F16_REBIAS)) as $output;
+                let bound = if sign == 0 { <$output>::MAX } else { <$output>::MIN };
+                let clamped = if IS_WIDE && magnitude == F16_INFINITY { bound } else { integer };
+                if magnitude > F16_INFINITY { 0 } else { clamped }
             }
         }
     )*};

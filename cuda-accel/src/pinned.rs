@@ -25,7 +25,15 @@ impl PinnedMemory {
     /// # Errors
     /// Out of memory ([`crate::Error::is_out_of_memory`]); the driver's other errors.
     pub fn new(device: &Device, len: usize, purpose: &str) -> Result<PinnedMemory> {
-        let cpus = &device.numa().cpus;
+        PinnedMemory::near(device, len, purpose, &device.numa().cpus)
+    }
+
+    /// As [`PinnedMemory::new`], with pages from the node of these CPUs, those of them that the process may use; from
+    /// wherever the calling thread is if there are none.
+    ///
+    /// # Errors
+    /// As [`PinnedMemory::new`].
+    pub fn near(device: &Device, len: usize, purpose: &str, cpus: &[usize]) -> Result<PinnedMemory> {
         if cpus.is_empty() {
             return PinnedMemory::allocate(device, len, purpose);
         }

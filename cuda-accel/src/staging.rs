@@ -38,6 +38,8 @@ struct State {
     /// Being copied, oldest first.
     copying: VecDeque<usize>,
     closed: bool,
+    /// Why a slot was lost: waiting for the copies that may still run failed too.
+    broken: Option<Error>,
 }
 
 /// One slot, lent to one worker.
@@ -68,7 +70,7 @@ impl StagingRing {
         };
         let memory = PinnedMemory::new(device, bytes, "staging slots")?;
         let events = (0..slots).map(|_| Event::new(device)).collect::<Result<_>>()?;
-        let state = State { free: (0..slots).rev().collect(), copying: VecDeque::new(), closed: false };
+        let state = State { free: (0..slots).rev().collect(), copying: VecDeque::new(), closed: false, broken: None };
         let shared = Shared { events, memory, slot_bytes, state: Mutex::new(state), changed: Condvar::new() };
         Ok(StagingRing { shared: Arc::new(shared) })
     }
@@ -86,7 +88,7 @@ impl StagingRing {
     /// Lends a slot, waiting until one is free or the oldest copy is done; `None` once the ring is closed.
     ///
     /// # Errors
-    /// The driver's; also an error of work queued earlier.
+    /// The driver's; also an error of work queued earlier. A slot that was lost by such an error breaks the ring for good.
     pub fn acquire(&self) -> Result<Option<StagingSlot>> {
         let mut state = self.shared.state();
         loop {
@@ -121,6 +123,9 @@ impl StagingRing {
     }
 
     fn take(&self, state: &mut State) -> Result<Option<StagingSlot>> {
+        if let Some(error) = &state.broken {
+            return Err(error.clone());
+        }
         let mut index = state.free.pop();
         if index.is_none()
             && let Some(&oldest) = state.copying.front()
@@ -164,8 +169,9 @@ impl StagingSlot {
                 Ok(())
             }
             Err(error) => {
-                if copy.synchronize().is_ok() {
-                    self.next = Next::Free;
+                match copy.synchronize() {
+                    Ok(()) => self.next = Next::Free,
+                    Err(lost) => self.shared.state().broken = Some(lost),
                 }
                 Err(error)
             }
@@ -197,9 +203,9 @@ impl Drop for StagingSlot {
         match self.next {
             Next::Free => state.free.push(self.index),
             Next::Copying => state.copying.push_back(self.index),
-            Next::Lost => return,
+            Next::Lost => {}
         }
         drop(state);
-        self.shared.changed.notify_one();
+        if self.next == Next::Lost { self.shared.changed.notify_all() } else { self.shared.changed.notify_one() }
     }
 }

@@ -133,50 +133,75 @@ impl Table {
         if one.extent.contains(&0) {
             return Ok(());
         }
-        let rows = Rows::new(one.extent, (steps, origin.width), (&self.steps, self.output.width() as u64));
-        let unit_bytes = u64::from(unit_bytes(one.source, self.output));
-        let row_units = rows.units(destination, self.output.width() as u64, unit_bytes);
-        let units = rows.outer().iter().try_fold(row_units, |units, axis| units.checked_mul(axis.extent));
+        let output_width = self.output.width() as u64;
+        let rows = Rows::new(one.extent, (steps, origin.width), (&self.steps, output_width));
+        let row_bytes = rows.elements * output_width;
+        let (near, far) = rows.near_and_far();
+        let pieces = far.iter().try_fold(1u64, |pieces, axis| pieces.checked_mul(axis.extent));
+        let Some(pieces @ 1..=MAX_PIECES) = pieces else { return Err(TableError::TooLarge { what: "a box" }) };
+        let before = (self.uses.len(), self.axes.len(), self.tile_uses.len());
+        for piece in 0..pieces {
+            let mut place = Place { source: origin.first, destination, fill };
+            let mut rest = piece;
+            for axis in far {
+                let index = rest % axis.extent;
+                rest /= axis.extent;
+                place.source += if fill.is_some() { 0 } else { index * axis.source };
+                place.destination += index * axis.destination;
+            }
+            if let Err(error) = self.add(one.source, place, near, row_bytes) {
+                self.uses.truncate(before.0);
+                self.axes.truncate(before.1);
+                self.tile_uses.truncate(before.2);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a box that was checked, as one record.
+    fn add(&mut self, source: SourceType, place: Place, outer: &[Axis], row_bytes: u64) -> Result<(), TableError> {
+        let row_units = rows::units(outer, row_bytes, place.destination, unit_bytes(source, self.output).into());
+        let units = outer.iter().try_fold(row_units, |units, axis| units.checked_mul(axis.extent));
         let Some(units @ 1..=MAX_UNITS_64) = units else { return Err(TableError::TooLarge { what: "a box" }) };
         let first_tile = self.tile_uses.len();
         let tiles = units.div_ceil(TILE_UNITS.into()) as usize;
-        let axes = if rows.outer().len() > AXES_IN_RECORD { rows.outer().len() } else { 0 };
-        let room = [first_tile.checked_add(tiles), self.axes.len().checked_add(axes), Some(self.uses.len())];
+        let in_table = if outer.len() > AXES_IN_RECORD { outer } else { &[] };
+        let room = [first_tile.checked_add(tiles), self.axes.len().checked_add(in_table.len()), Some(self.uses.len())];
         if room.iter().any(|count| count.is_none_or(|count| u32::try_from(count).is_err())) {
             return Err(TableError::TooLarge { what: "the table" });
         }
+        let is_fill = place.fill.is_some();
+        let axis_record = |axis: &Axis| AxisRecord {
+            extent: axis.extent as u32,
+            by_extent: Divisor::new(axis.extent as u32),
+            source_step: if is_fill { 0 } else { axis.source as u32 },
+            destination_step: axis.destination as u32,
+            reserved: [0; 3],
+        };
         let mut record = UseRecord {
-            source: origin.first,
-            destination,
-            fill: fill.unwrap_or(0),
-            row_elements: rows.elements as u32,
+            source: place.source,
+            destination: place.destination,
+            fill: place.fill.unwrap_or(0),
+            row_elements: (row_bytes / self.output.width() as u64) as u32,
             row_units: row_units as u32,
             units: units as u32,
             first_tile: first_tile as u32,
             by_row_units: Divisor::new(row_units as u32),
-            source_type: one.source as u8,
-            flags: if fill.is_some() { USE_FILL } else { 0 },
-            outer_axes: rows.outer().len() as u16,
+            source_type: source as u8,
+            flags: if is_fill { USE_FILL } else { 0 },
+            outer_axes: outer.len() as u16,
             first_axis: self.axes.len() as u32,
             reserved: 0,
             outer: [NO_AXIS; AXES_IN_RECORD],
         };
-        let axis_record = |axis: &Axis| AxisRecord {
-            extent: axis.extent as u32,
-            reserved: 0,
-            by_extent: Divisor::new(axis.extent as u32),
-            source_step: if fill.is_some() { 0 } else { axis.source },
-            destination_step: axis.destination,
-        };
-        if axes > 0 {
-            self.axes.extend(rows.outer().iter().map(axis_record));
-        } else {
-            for (place, axis) in record.outer.iter_mut().zip(rows.outer()) {
-                *place = axis_record(axis);
+        if in_table.is_empty() {
+            for (slot, axis) in record.outer.iter_mut().zip(outer) {
+                *slot = axis_record(axis);
             }
         }
-        let index = self.uses.len() as u32;
-        self.tile_uses.resize(first_tile + tiles, index);
+        self.axes.extend(in_table.iter().map(axis_record));
+        self.tile_uses.resize(first_tile + tiles, self.uses.len() as u32);
         self.uses.push(record);
         Ok(())
     }
@@ -294,6 +319,17 @@ struct Origin {
     width: u64,
 }
 
+/// Where a box starts on both sides.
+#[derive(Clone, Copy)]
+struct Place {
+    source: u64,
+    destination: u64,
+    /// The repeated fill element, in place of a source.
+    fill: Option<u64>,
+}
+
+/// Records that one use becomes at most, where axes have steps past 4 GiB.
+const MAX_PIECES: u64 = 1 << 16;
 const MAX_UNITS_64: u64 = MAX_UNITS as u64;
 const NO_AXIS: AxisRecord =
-    AxisRecord { extent: 1, reserved: 0, by_extent: Divisor::new(1), source_step: 0, destination_step: 0 };
+    AxisRecord { extent: 1, by_extent: Divisor::new(1), source_step: 0, destination_step: 0, reserved: [0; 3] };

@@ -101,14 +101,15 @@ impl AssembleParams {
 pub struct AxisRecord {
     /// Rows along the axis: 1 to [`MAX_UNITS`].
     pub extent: u32,
-    /// 0.
-    pub reserved: u32,
     /// Divides by the extent.
     pub by_extent: Divisor,
-    /// Bytes from one row to the next along this axis in the source.
-    pub source_step: u64,
+    /// Bytes from one row to the next along this axis in the source; 0 in a fill. Steps of 4 GiB and more do not occur:
+    /// boxes that would need them are several uses.
+    pub source_step: u32,
     /// Bytes from one row to the next along this axis in the batch.
-    pub destination_step: u64,
+    pub destination_step: u32,
+    /// 0.
+    pub reserved: [u32; 3],
 }
 
 /// A box of a batch, and where its elements come from: a decoded chunk, or one element for all (a fill).

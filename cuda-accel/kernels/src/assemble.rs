@@ -113,7 +113,8 @@ unsafe fn places(assembly: &Assembly, record: &UseRecord, first_unit: u32) -> Pl
             let outer = by_extent.quotient(rows[I]);
             let index = u64::from(rows[I].wrapping_sub(outer.wrapping_mul(extent)));
             rows[I] = outer;
-            let (source, destination) = (index.wrapping_mul(source_step), index.wrapping_mul(destination_step));
+            let source = index.wrapping_mul(source_step.into());
+            let destination = index.wrapping_mul(destination_step.into());
             places.source_rows[I] = places.source_rows[I].wrapping_add(source as usize);
             places.destination_rows[I] = places.destination_rows[I].wrapping_add(destination as usize);
         });

@@ -15,7 +15,7 @@ pub(super) fn bytes_of<T: Record>(records: &[T]) -> &[u8] {
 pub(super) unsafe trait Record: Copy {}
 // SAFETY: an integer.
 unsafe impl Record for u32 {}
-// SAFETY: 4 words of 32 bits and 2 of 64 are its 32 bytes.
+// SAFETY: 8 words of 32 bits are its 32 bytes.
 unsafe impl Record for AxisRecord {}
 // SAFETY: 3 words of 64 bits, 6 of 32, 4 bytes, one word of 32 and one of 64 are its first 64 bytes, axes the others.
 unsafe impl Record for UseRecord {}

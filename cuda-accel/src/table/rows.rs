@@ -55,20 +55,23 @@ impl Rows {
         }
     }
 
-    /// The axes around the rows, innermost first.
-    pub fn outer(&self) -> &[Axis] {
-        &self.axes[..self.outer]
+    /// The axes around the rows, innermost first: those with steps that a kernel takes, and those with longer ones.
+    pub fn near_and_far(&self) -> (&[Axis], &[Axis]) {
+        let outer = &self.axes[..self.outer];
+        let is_near = |axis: &&Axis| axis.source.max(axis.destination) <= u32::MAX.into();
+        // In C order steps grow outwards.
+        outer.split_at(outer.iter().take_while(is_near).count())
     }
+}
 
-    /// Units that cover any of the rows, the first of which starts `destination` bytes after a unit's boundary.
-    pub fn units(&self, destination: u64, width: u64, unit_bytes: u64) -> u64 {
-        // Rows start at all multiples of this after the first.
-        let granule = self.outer().iter().fold(unit_bytes, |granule, axis| {
-            granule.min(1 << axis.destination.trailing_zeros().min(unit_bytes.trailing_zeros()))
-        });
-        let largest_lead = unit_bytes - granule + destination % granule;
-        (largest_lead + self.elements * width).div_ceil(unit_bytes)
-    }
+/// Units that cover any row of so many bytes, the first of which starts `destination` bytes after a unit's boundary.
+pub(super) fn units(axes: &[Axis], row_bytes: u64, destination: u64, unit_bytes: u64) -> u64 {
+    // Rows start at all multiples of this after the first.
+    let granule = axes.iter().fold(unit_bytes, |granule, axis| {
+        granule.min(1 << axis.destination.trailing_zeros().min(unit_bytes.trailing_zeros()))
+    });
+    let largest_lead = unit_bytes - granule + destination % granule;
+    (largest_lead + row_bytes).div_ceil(unit_bytes)
 }
 
 #[cfg(test)]
@@ -77,7 +80,8 @@ mod tests {
 
     fn rows(extent: &[u64], source: &[u64], destination: &[u64]) -> (u64, Vec<(u64, u64, u64)>) {
         let rows = Rows::new(extent, (source, 2), (destination, 4));
-        (rows.elements, rows.outer().iter().map(|axis| (axis.extent, axis.source, axis.destination)).collect())
+        let near = rows.near_and_far().0;
+        (rows.elements, near.iter().map(|axis| (axis.extent, axis.source, axis.destination)).collect())
     }
 
     #[test]
@@ -94,9 +98,17 @@ mod tests {
     }
 
     #[test]
+    fn steps_past_4_gib_are_set_apart() {
+        let rows = Rows::new(&[2, 3, 4], (&[1 << 33, 1 << 20, 2], 2), (&[1 << 30, 1 << 20, 4], 4));
+        let (near, far) = rows.near_and_far();
+        assert_eq!((near.len(), far.len(), far[0].source), (1, 1, 1 << 33));
+    }
+
+    #[test]
     fn units_cover_every_alignment_that_occurs() {
         let units = |extent: &[u64], steps: &[u64], destination| {
-            Rows::new(extent, (steps, 4), (steps, 4)).units(destination, 4, 16)
+            let rows = Rows::new(extent, (steps, 4), (steps, 4));
+            units(rows.near_and_far().0, rows.elements * 4, destination, 16)
         };
         assert_eq!(units(&[4], &[4], 0), 1);
         assert_eq!(units(&[4], &[4], 4), 2);

@@ -160,6 +160,36 @@ fn a_lost_device_fails_everything_and_leaves_nothing() {
     });
 }
 
+/// The copy is queued and its event cannot be recorded: the slot is not lent while the copy may run.
+#[test]
+fn a_slot_whose_copy_nothing_marks_is_not_written_while_it_is_copied() {
+    soft_cuda::run(&[("delay_us", "20000")], |driver| {
+        let device = open(0);
+        let assembler = Assembler::new(&device, Dtype::F32).unwrap();
+        let staging = StagingRing::new(&device, 1, 64).unwrap();
+        let memory = DeviceMemory::new(&device, 64, "a test").unwrap();
+        for round in 0..3 {
+            let mut slot = staging.acquire().unwrap().unwrap();
+            slot.as_mut_slice().fill(round);
+            driver.fail("cuEventRecord:1:2");
+            let error = driver_error(assembler.upload(slot, memory.all()));
+            assert_eq!(error.call, "cuEventRecord");
+            let mut again = staging.acquire().unwrap().expect("the copy was waited for");
+            again.as_mut_slice().fill(99);
+            let mut back = [0; 64];
+            assembler.copy_stream().read(memory.all(), &mut back).unwrap();
+            assert_eq!(back, [round; 64]);
+        }
+        // Where waiting fails as well, the slot is lost, and nobody waits for it for ever.
+        let slot = staging.acquire().unwrap().unwrap();
+        driver.fail("cuEventRecord:1:2,cuStreamSynchronize:1:2");
+        assert!(assembler.upload(slot, memory.all()).is_err());
+        assert_eq!(driver_error(staging.acquire()).call, "cuStreamSynchronize");
+        staging.close();
+        assert!(staging.acquire().unwrap().is_none());
+    });
+}
+
 #[test]
 fn ptx_that_the_driver_refuses_is_reported_with_its_own_words() {
     soft_cuda::run(&[], |_| {

@@ -2,7 +2,7 @@
 
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
-use damacy_cuda::{Arena, Assembler, BufferFence, DeviceMemory, StagingRing};
+use damacy_cuda::{Arena, Assembler, BufferFence, DeviceMemory, Priority, StagingRing, Stream};
 
 use crate::{open, soft_cuda};
 
@@ -103,5 +103,30 @@ fn tables_and_batches_that_do_not_belong_together_are_refused() {
         assert!(other.assemble(&placed, batch.all(), &fence).is_err());
         staging.close();
         assert!(place(&table(Dtype::U32, 8192), at).unwrap().is_none());
+    });
+}
+
+/// The kernel's module goes with the assembler, and the launch may still be waiting for its turn.
+#[test]
+fn an_assembler_is_dropped_while_its_launch_waits() {
+    soft_cuda::run(&[("delay_us", "20000")], |_| {
+        let device = open(0);
+        let assembler = Assembler::new(&device, Dtype::U32).unwrap();
+        let arena = Arena::new(assembler.copy_stream(), 8192).unwrap();
+        let staging = StagingRing::new(&device, 2, 4096).unwrap();
+        let segment = arena.try_reserve(8192).unwrap().unwrap();
+        let fence = BufferFence::new(&device).unwrap();
+        let batch = DeviceMemory::new(&device, ELEMENTS as usize * 4, "a batch").unwrap();
+        let mut table = Table::new(Dtype::U32, 1, &[ELEMENTS], 8192).unwrap();
+        push(&mut table, 0);
+        assembler.upload_bytes(&[9; 304], segment.range(0, 304).unwrap(), &staging).unwrap();
+        let at = segment.range(4096, 4096).unwrap();
+        let placed = assembler.place_table(&table, &arena, at, &staging).unwrap().unwrap();
+        let ready = assembler.assemble(&placed, batch.all(), &fence).unwrap();
+        drop(assembler);
+        assert!(ready.is_done().unwrap());
+        let mut back = vec![0; batch.len()];
+        Stream::new(&device, Priority::Low).unwrap().read(batch.all(), &mut back).unwrap();
+        assert_eq!(back, [9, 0, 0, 0].repeat(ELEMENTS as usize));
     });
 }

@@ -115,6 +115,24 @@ fn a_hundred_rounds_leave_nothing() {
 }
 
 #[test]
+fn page_locked_memory_near_cpus_leaves_the_calling_thread_where_it_is() {
+    soft_cuda::run(&[], |driver| {
+        let device = open(0);
+        let affinity = || std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let allowed = |text: String| text.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap().to_owned();
+        let before = allowed(affinity());
+        for cpus in [vec![], vec![0], vec![4095], (0..64).collect()] {
+            let mut pinned = PinnedMemory::near(&device, 5000, "a test", &cpus).unwrap();
+            pinned.as_mut_slice().fill(1);
+        }
+        driver.fail("cuMemHostAlloc:1:2");
+        let error = PinnedMemory::near(&device, 5000, "staging slots", &[0]).unwrap_err();
+        assert!(error.is_out_of_memory() && error.to_string().contains("5000 bytes for staging slots"), "{error}");
+        assert_eq!(allowed(affinity()), before);
+    });
+}
+
+#[test]
 fn slots_are_lent_again_once_their_copy_is_done_and_not_before() {
     // The driver checks that pinned memory does not change while a copy from it is under way.
     soft_cuda::run(&[("delay_us", "300")], |_| {

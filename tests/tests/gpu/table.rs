@@ -103,3 +103,26 @@ fn addresses_must_be_aligned() {
         assert!(matches!(error, TableError::Misaligned { at: 8, alignment: 16, .. }), "{error}");
     }
 }
+
+/// Kernels count steps in 32 bits, so such a box becomes a use for each index along the axis.
+#[test]
+fn steps_past_4_gib_make_several_uses() {
+    let mut table = Table::new(Dtype::F32, 1, &[3, 1 << 31, 2], 1 << 40).expect("a large batch");
+    let content = Content::Chunk { offset: 1 << 36, shape: &[4, 4, 4], start: &[1, 0, 0] };
+    let (extent, target) = (&[2, 3, 2], &[1, 10, 0]);
+    let fill = Use { source: SourceType::U8, content: Content::Fill(&[9]), extent, target, sample: 0 };
+    table.push(&Use { content, ..fill }).expect("inside");
+    table.push(&fill).expect("inside");
+    let places: Vec<_> = table.uses().iter().map(|one| (one.source, one.destination, one.first_tile)).collect();
+    let (first, next) = ((1 << 34) + 80, (1 << 34) * 2 + 80);
+    let chunk = (1 << 36) + 16;
+    assert_eq!(places, [(chunk, first, 0), (chunk + 16, next, 1), (0, first, 2), (0, next, 3)]);
+    assert!(table.uses().iter().all(|one| one.outer_axes <= 1 && one.units <= 6));
+    assert_eq!(table.tiles(), 4);
+    let error = Table::new(Dtype::U8, 1, &[1 << 20, 1 << 40], 0).expect("a large batch").push(&Use {
+        extent: &[1 << 20, 1],
+        target: &[0, 0],
+        ..fill
+    });
+    assert_eq!(error, Err(TableError::TooLarge { what: "a box" }));
+}
