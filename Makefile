@@ -48,7 +48,7 @@ test-python:
 	@$(SETUP) venv dev $(if $(FRAMEWORKS),frameworks)
 	@$(SETUP) damacy
 	@echo "== pytest: the Python package"
-	@cd python && $(if $(FRAMEWORKS),DAMACY_TEST_FRAMEWORKS=1 )../$(PY) -m pytest tests -q --timeout 300
+	@cd python && $(if $(FRAMEWORKS),DAMACY_TEST_FRAMEWORKS=1 )DAMACY_TEST_SOFT_CUDA=1 ../$(PY) -m pytest tests -q --timeout 300
 	@echo "== pytest: zarr-python as the judge"
 	@$(PY) -m pytest tests/python -q --timeout 300
 

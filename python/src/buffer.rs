@@ -50,6 +50,18 @@ impl Buffer {
         unsafe { self.managed(Box::new(export), self.data.as_ptr(), gpu, DlpackFlags::empty()) }
     }
 
+    fn copy_on_gpu<M: ManagedTensorBase>(
+        &self,
+        py: Python<'_>,
+        gpu: DLDevice,
+        stream: Option<i64>,
+    ) -> PyResult<Managed<M>> {
+        let copy = py.detach(|| self.data.copy_on_gpu(stream)).map_err(|error| to_python(py, &error))?;
+        let data = copy.as_ptr();
+        // SAFETY: the context keeps the copy alive; nobody else has it, so that IS_COPIED is true.
+        unsafe { self.managed(Box::new(copy), data, gpu, DlpackFlags::IS_COPIED) }
+    }
+
     /// A copy in host memory.
     fn copy<M: ManagedTensorBase>(&self, py: Python<'_>) -> PyResult<Managed<M>> {
         let bytes = self.data.len();
@@ -94,9 +106,10 @@ impl Buffer {
             return Err(PyBufferError::new_err(message));
         }
         if copy == Some(true) {
-            return Err(PyBufferError::new_err(format!(
-                "copy is True; {on} is copied by its consumer, as in torch.from_dlpack(batch).clone()"
-            )));
+            return match request.abi() {
+                ExportAbi::Legacy => capsule(py, self.copy_on_gpu::<DLManagedTensor>(py, gpu, stream)?),
+                ExportAbi::Versioned => capsule(py, self.copy_on_gpu::<DLManagedTensorVersioned>(py, gpu, stream)?),
+            };
         }
         match request.abi() {
             ExportAbi::Legacy => capsule(py, self.view_on_gpu::<DLManagedTensor>(py, gpu, stream)?),

@@ -29,7 +29,7 @@ pub use batch::{Batch, BatchData, BatchInfo, Device, Timing};
 pub(crate) use check::{Expected, uses_per_sample};
 pub use config::{PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;
-pub use cuda::{Export, cuda_device_count, cuda_unavailable};
+pub use cuda::{Export, GpuCopy, cuda_device_count, cuda_unavailable};
 pub use executor::{CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Executor};
 pub use stats::Stats;
 

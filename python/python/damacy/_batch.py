@@ -135,7 +135,7 @@ class Batch:
                 for no synchronisation at all.
             max_version: ``(1, 0)`` or above gives a versioned capsule, None or below a legacy one.
             dl_device: None or the batch's own; for a batch on a GPU also ``(1, 0)``, for a copy in host memory.
-            copy: True gives a copy of its own, in host memory; None copies to another device, False never.
+            copy: True gives a copy of its own, beside the pipeline's budget; None copies to another device, False never.
 
         Raises:
             BufferError: for another device, a copy that cannot be made, or a stream on the CPU.

@@ -164,14 +164,19 @@ class Tensor:
     """A consumed capsule: it owns the batch until ``delete``."""
 
     def __init__(
-        self, batch: damacy.Batch, stream: int | None = None, max_version: tuple[int, int] | None = (1, 0)
+        self,
+        batch: damacy.Batch,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = (1, 0),
+        copy: bool | None = None,
     ) -> None:
-        capsule = batch.__dlpack__(stream=stream, max_version=max_version)
+        capsule = batch.__dlpack__(stream=stream, max_version=max_version, copy=copy)
         kind, name, used = _LEGACY if max_version is None else _VERSIONED
         address = _POINTER_OF(capsule, name)
         self.managed = kind.from_address(address)
         self.address = address
         _RENAME(capsule, used)
+        self.flags = None if max_version is None else self.managed.flags
         tensor = self.managed.tensor
         self.device = (tensor.device_type, tensor.device_id)
         self.data = tensor.data + tensor.byte_offset

@@ -156,7 +156,7 @@ def test_what_a_batch_says_of_itself(write, driver):
         batch.release()
 
 
-def test_numpy_is_told_how_to_get_a_copy(write):
+def test_copies_are_made_where_they_are_asked_for(write, driver):
     path = write(np.arange(4, dtype=np.float32))
     with damacy.Pipeline(damacy.BatchSpec(1, (4,)), damacy.CudaExecutor(limits=SMALL)) as pipeline:
         pipeline.push([damacy.Sample(path, [(0, 4)])])
@@ -169,10 +169,17 @@ def test_numpy_is_told_how_to_get_a_copy(write):
             ({"dl_device": (1, 0), "copy": False}, "copy is False"),
             ({"dl_device": (2, 1)}, r"dl_device is \(2, 1\)"),
             ({"dl_device": (3, 0)}, "dl_device"),
-            ({"copy": True}, "clone"),
         ]:
             with pytest.raises(BufferError, match=said):
                 batch.__dlpack__(**options)
-        batch.release()
+        with Context(driver) as context:
+            copy = Tensor(batch, 1, copy=True)
+            view = Tensor(batch, 1)
+            assert (copy.device, copy.shape) == ((2, 0), (1, 4)) and copy.data != view.data
+            assert (copy.flags, view.flags) == (2, 0), "IS_COPIED"
+            batch.release()
+            view.delete()
+            assert context.read(copy.data, 16, 1).view(np.float32).tolist() == [0, 1, 2, 3]
+            copy.delete()
         with pytest.raises(damacy.InvalidArgument, match="released"):
             batch.to_host()

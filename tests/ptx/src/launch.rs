@@ -3,6 +3,7 @@
 use crate::machine::{self, Program};
 use crate::{Cause, Error, Fault, Memory, Statistics, text};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A parsed PTX module.
 #[derive(Debug)]
@@ -104,6 +105,18 @@ impl Kernel {
     /// The parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.program.parameters
+    }
+
+    /// Lines of the instructions that no launch of this kernel has reached yet, ascending.
+    pub fn unreached_lines(&self) -> Vec<usize> {
+        let program = &*self.program;
+        let mut lines: Vec<usize> = std::iter::zip(&program.ops, &program.lines)
+            .zip(&program.reached)
+            .filter(|((op, _), reached)| op.kind != machine::Kind::Part && !reached.load(Ordering::Relaxed))
+            .map(|((_, &line), _)| line as usize)
+            .collect();
+        lines.dedup();
+        lines
     }
 
     /// Runs all threads, block after block, and returns when the last one ended.

@@ -63,7 +63,8 @@ pub(in crate::pipeline) fn split(sizes: &mut Sizes, limits: &CudaLimits, spec: &
             ),
         ));
     }
-    let carried = usize::try_from(memory_bytes / 2 / buffer_bytes).unwrap_or(usize::MAX);
+    let for_buffers = (memory_bytes / 2).min(memory_bytes - LEAST_ARENA);
+    let carried = usize::try_from(for_buffers / buffer_bytes).unwrap_or(usize::MAX);
     let buffers = carried.max(2).min(sizes.max_buffers);
     let arena_bytes = (memory_bytes - buffers as u64 * buffer_bytes) / ALIGN * ALIGN;
     let pinned = sizes.memory_bytes / 4;
@@ -72,4 +73,62 @@ pub(in crate::pipeline) fn split(sizes: &mut Sizes, limits: &CudaLimits, spec: &
     let slot_bytes = (pinned / slots / PAGE * PAGE).clamp(LEAST_SLOT, MOST_SLOT);
     sizes.gpu = Some(GpuSizes { memory_bytes, buffer_bytes, buffers, arena_bytes, slot_bytes, slots });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dtype;
+
+    fn sizes(batch: usize, host: u64, workers: usize) -> Sizes {
+        Sizes {
+            samples: 1,
+            sample_bytes: batch,
+            batch_bytes: batch,
+            lookahead_batches: 1,
+            workers,
+            max_buffers: usize::MAX,
+            memory_bytes: host,
+            gpu: None,
+        }
+    }
+
+    fn split_of(batch: usize, gpu: u64, host: u64, workers: usize, max_buffers: usize) -> Result<Sizes> {
+        let mut sizes = Sizes { max_buffers, ..sizes(batch, host, workers) };
+        let limits = CudaLimits { max_gpu_memory_bytes: gpu, max_host_memory_bytes: host, ..CudaLimits::default() };
+        let spec = BatchSpec { samples: 1, shape: vec![batch as u64], dtype: Dtype::U8 };
+        split(&mut sizes, &limits, &spec).map(|()| sizes)
+    }
+
+    #[test]
+    fn the_example_of_the_docs_holds() {
+        let gpu = split_of(32 << 20, 1 << 30, 1 << 30, 2, usize::MAX).unwrap().gpu.unwrap();
+        assert_eq!((gpu.buffers, gpu.arena_bytes, gpu.staging_bytes()), (16, 512 << 20, 4 << 20));
+    }
+
+    #[test]
+    fn two_buffers_and_a_mebibyte_are_the_least() {
+        let gpu = split_of(1000, 2 * 1024 + (1 << 20), 1 << 30, 2, usize::MAX).unwrap().gpu.unwrap();
+        assert!(gpu.buffers == 2 && gpu.arena_bytes == LEAST_ARENA, "{gpu:?}");
+        let error = split_of(1000, 2 * 1024 + (1 << 20) - 1, 1 << 30, 2, usize::MAX).err().unwrap();
+        assert_eq!(error.status(), Status::Budget);
+    }
+
+    #[test]
+    fn no_split_passes_its_budgets() {
+        for batch in [1, 255, 256, 257, 100_000, 5 << 20] {
+            for gpu in [2 << 20, 11 << 20, 1 << 30] {
+                for (host, workers) in [(2 << 20, 1), (2 << 20, 64), (1 << 30, 1024), (600 << 10, 3)] {
+                    let Ok(sizes) = split_of(batch, gpu, host, workers, 7) else { continue };
+                    let split = sizes.gpu.unwrap();
+                    let taken = split.buffers as u64 * split.buffer_bytes + split.arena_bytes;
+                    assert!(taken <= gpu && taken + ALIGN > gpu, "{split:?} of {gpu}");
+                    assert!(split.arena_bytes >= LEAST_ARENA, "{split:?}");
+                    assert!((2..=7).contains(&split.buffers), "{split:?}");
+                    assert!(split.staging_bytes() <= (host / 4).max(SLOTS * LEAST_SLOT), "{split:?} of {host}");
+                    assert!((1..=workers).contains(&sizes.workers), "{sizes:?}");
+                }
+            }
+        }
+    }
 }

@@ -94,6 +94,27 @@ impl GpuBuffer {
         self.inner.fence.wait_for(event).map_err(failed("release"))
     }
 
+    /// A new buffer with the batch's first bytes, which is ready when they are copied; nobody waits for that here.
+    ///
+    /// # Errors
+    /// `Oom`; the driver's.
+    pub(super) fn duplicate(&self, len: usize) -> Result<GpuBuffer> {
+        let device = self.inner.memory.device();
+        let copy = GpuBuffer::new(device, len)?;
+        let queue = || -> damacy_cuda::Result<Event> {
+            let stream = Stream::new(device, Priority::High)?;
+            if let Some(ready) = self.ready() {
+                stream.wait(&ready)?;
+            }
+            stream.copy_on_device(self.inner.memory.range(0, len)?, copy.inner.memory.range(0, len)?)?;
+            stream.record()
+        };
+        let copied = queue().map_err(failed("export"))?;
+        self.inner.fence.add(&copied);
+        copy.set_ready(copied);
+        Ok(copy)
+    }
+
     /// Copies the batch's first bytes to the host, and waits for them.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! A consumer's hold on a batch: its stream waits for the batch, and the buffer's next writer for its stream.
 
+use super::buffer::GpuBuffer;
+use crate::Status;
 use crate::error::{Error, Result};
 use crate::pipeline::batch::BatchData;
 use damacy_cuda::{ConsumerStream, ForeignEvent};
@@ -42,6 +44,35 @@ impl BatchData {
         let Some(buffer) = self.gpu() else { return Ok(()) };
         let event = ForeignEvent::parse(event).map_err(|error| super::failed("release")(error))?;
         buffer.wait_for(event)
+    }
+}
+
+/// A copy of a batch on its GPU, which the pipeline knows nothing of. Any thread may drop it, which waits for the work
+/// that was queued on it.
+pub struct GpuCopy {
+    buffer: GpuBuffer,
+}
+
+impl GpuCopy {
+    /// Its address on the GPU.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.buffer.as_ptr()
+    }
+}
+
+impl BatchData {
+    /// Copies a batch on a GPU there, outside of the pipeline's budget; the consumer's stream waits for the copy.
+    ///
+    /// # Errors
+    /// As [`BatchData::export`]; `Inval` for a batch on the CPU; `Oom`.
+    pub fn copy_on_gpu(&self, stream: Option<i64>) -> Result<GpuCopy> {
+        let Some(buffer) = self.gpu() else {
+            return Err(Error::new(Status::Inval, "export", "a batch on the CPU was to be copied on a GPU"));
+        };
+        let stream = ConsumerStream::parse(stream).map_err(refused)?;
+        let buffer = buffer.duplicate(self.len())?;
+        buffer.before_read(stream)?;
+        Ok(GpuCopy { buffer })
     }
 }
 

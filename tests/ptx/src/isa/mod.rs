@@ -1,4 +1,6 @@
 //! The instruction set (PTX ISA 9.7): an instruction's text -> operations. Unknown instructions and modifiers are errors.
+//!
+//! Sections are numbered as in the document of PTX ISA 9.1; other versions have the same names in other places.
 
 mod compare;
 mod control;

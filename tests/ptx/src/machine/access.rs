@@ -62,13 +62,13 @@ impl Machine<'_> {
             element.copy_from_slice(&registers[usize::from(*slot)].to_le_bytes()[..bytes]);
         }
         if space == Space::Global {
-            if let Some(races) = &mut self.races {
-                races.store(number, address, size)?;
-            }
             self.memory
                 .store(address, buffer)
                 .map_err(|refusal| refused(Direction::Store, space, address, size, refusal))?;
             self.statistics.stores.by_width[size.ilog2() as usize] += 1;
+            if let Some(races) = &mut self.races {
+                races.store(number, address, size)?;
+            }
         } else {
             self.own_mut(space, address, size)?.copy_from_slice(buffer);
         }

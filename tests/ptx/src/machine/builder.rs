@@ -220,6 +220,7 @@ impl Builder {
         for label in &mut self.program.tables {
             *label = places[*label as usize];
         }
+        self.program.reached.resize_with(self.program.ops.len(), Default::default);
         Ok(self.program)
     }
 }

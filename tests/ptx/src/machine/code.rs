@@ -4,6 +4,7 @@
 
 use super::Space;
 use crate::Parameter;
+use std::sync::atomic::AtomicBool;
 
 /// Three values -> one, none of which the ISA leaves open.
 pub(crate) type Pure = fn(u64, u64, u64) -> u64;
@@ -110,6 +111,8 @@ pub(crate) struct Program {
     pub ops: Vec<Op>,
     /// The line of each op.
     pub lines: Vec<u32>,
+    /// Whether any launch has reached it.
+    pub reached: Vec<AtomicBool>,
     /// What the register file holds when a thread starts: constants, and a pattern in registers.
     pub template: Vec<u64>,
     pub specials: Vec<(Special, u16)>,

@@ -4,6 +4,7 @@ use super::code::{Action, Kind, Program, Special};
 use super::races::{Log, Race};
 use crate::statistics::count;
 use crate::{Cause, Fault, Launch, Memory, Races, Statistics};
+use std::sync::atomic::Ordering;
 
 /// What shared and local memory hold before they are written.
 const UNWRITTEN: u8 = 0xbd;
@@ -180,6 +181,11 @@ impl Machine<'_> {
                 return Err(Cause::Budget(self.budget).into());
             }
             self.left -= 1;
+            // Written once: launches on other threads read the same flags.
+            let reached = &program.reached[*at];
+            if !reached.load(Ordering::Relaxed) {
+                reached.store(true, Ordering::Relaxed);
+            }
             if (registers[usize::from(op.guard)] != 0) != op.expected {
                 *at += 1;
                 continue;

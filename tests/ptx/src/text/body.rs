@@ -1,6 +1,6 @@
 //! The body of an entry: declarations, labels and instructions -> a program.
 
-use super::directives::{alignment, fundamental};
+use super::directives::{alignment, array, fundamental, in_memory};
 use super::lexer::{Token, Tokens};
 use super::operand::{Operand, Scopes, Symbol, operand};
 use super::types::Type;
@@ -121,13 +121,9 @@ impl Body<'_, '_> {
     fn variable(&mut self, directive: &str) -> Result<(), Error> {
         let line = self.tokens.line();
         let align = if self.tokens.take_word(".align") { alignment(self.tokens)? } else { 1 };
-        let ty = fundamental(self.tokens)?;
+        let ty = in_memory(self.tokens)?;
         let name = self.tokens.word()?;
-        let mut count = 1;
-        if self.tokens.take('[') {
-            count = self.tokens.number()? as usize;
-            self.tokens.expect(']')?;
-        }
+        let size = array(self.tokens, ty)?;
         self.tokens.expect(';')?;
         let program = &mut self.builder.program;
         let (space, used) = match directive {
@@ -135,11 +131,10 @@ impl Body<'_, '_> {
             _ => (Space::Shared, &mut program.shared_bytes),
         };
         let start = used.next_multiple_of(align.max(ty.bytes()));
-        let end = count.checked_mul(ty.bytes()).and_then(|size| size.checked_add(start));
-        match end {
-            Some(end) if end <= MAX_VARIABLE_BYTES => *used = end,
-            _ => return Err(self.tokens.error_at(line, format!("{name} is too large"))),
+        if start + size > MAX_BYTES {
+            return Err(self.tokens.error_at(line, format!("{name} is one variable too many")));
         }
+        *used = start + size;
         self.declare(name, Symbol::Variable(space, start as u64), line)
     }
 
@@ -171,5 +166,5 @@ impl Body<'_, '_> {
     }
 }
 
-/// Bytes of local or of shared variables of a kernel: far beyond what devices have.
-const MAX_VARIABLE_BYTES: usize = 1 << 20;
+/// Bytes of a kernel's local or shared variables together: far beyond what devices have.
+const MAX_BYTES: usize = 4 << 20;

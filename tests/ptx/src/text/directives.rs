@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Bytes of parameters that every driver takes (PTX ISA 5.1.6.1, before version 8.1).
 const MAX_PARAMETER_BYTES: usize = 4352;
 
+/// Bytes of a variable: far beyond what kernels of this kind have.
+const MAX_VARIABLE_BYTES: usize = 1 << 20;
+
 /// Parses a module into its kernels' programs.
 pub(crate) fn module(text: &str) -> Result<Vec<Program>, Error> {
     let mut tokens = Tokens::new(text)?;
@@ -114,7 +117,7 @@ fn parameter(tokens: &mut Tokens) -> Result<Parameter, Error> {
     if tokens.take_word(".align") {
         align = Some(alignment(tokens)?);
     }
-    let ty = fundamental(tokens)?;
+    let ty = in_memory(tokens)?;
     // What the parameter points to (PTX ISA 5.1.6.2); it promises nothing that the machine uses.
     if tokens.take_word(".ptr") {
         while tokens.take_word(".global") || tokens.take_word(".generic") {}
@@ -123,14 +126,8 @@ fn parameter(tokens: &mut Tokens) -> Result<Parameter, Error> {
         }
     }
     let name = tokens.word()?;
-    let count = if tokens.take('[') {
-        let count = tokens.number()? as usize;
-        tokens.expect(']')?;
-        count
-    } else {
-        1
-    };
-    Ok(Parameter { name, size: ty.bytes() * count, align: align.unwrap_or(ty.bytes()) })
+    let size = array(tokens, ty)?;
+    Ok(Parameter { name, size, align: align.unwrap_or(ty.bytes()) })
 }
 
 /// Performance-tuning directives (PTX ISA 11.4). Limits on the block are kept, hints are not.
@@ -174,19 +171,37 @@ pub(super) fn fundamental(tokens: &mut Tokens) -> Result<Type, Error> {
     ty.ok_or_else(|| tokens.error(format!("type {word} is not known here")))
 }
 
+/// A type that memory has.
+pub(super) fn in_memory(tokens: &mut Tokens) -> Result<Type, Error> {
+    match fundamental(tokens)? {
+        Type::Pred => Err(tokens.error("predicates are not in memory")),
+        ty => Ok(ty),
+    }
+}
+
+/// `[16]`, or nothing for one element -> bytes.
+pub(super) fn array(tokens: &mut Tokens, ty: Type) -> Result<usize, Error> {
+    let mut count = 1;
+    if tokens.take('[') {
+        count = tokens.number()?;
+        tokens.expect(']')?;
+    }
+    let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(ty.bytes()));
+    match bytes {
+        Some(bytes) if bytes <= MAX_VARIABLE_BYTES => Ok(bytes),
+        _ => Err(tokens.error(format!("{count} elements are too many"))),
+    }
+}
+
 /// An initialised variable: read-only here, in the module's constants, whether in .const or .global.
 fn constant(tokens: &mut Tokens, directive: &str, image: &mut Vec<u8>) -> Result<(String, Symbol), Error> {
     let mut align = None;
     if tokens.take_word(".align") {
         align = Some(alignment(tokens)?);
     }
-    let ty = fundamental(tokens)?;
+    let ty = in_memory(tokens)?;
     let name = tokens.word()?;
-    let mut count = 1;
-    if tokens.take('[') {
-        count = tokens.number()? as usize;
-        tokens.expect(']')?;
-    }
+    let size = array(tokens, ty)?;
     if !tokens.take('=') {
         return Err(tokens.error(format!("{directive} {name} without a value: writable variables are not known here")));
     }
@@ -208,9 +223,9 @@ fn constant(tokens: &mut Tokens, directive: &str, image: &mut Vec<u8>) -> Result
         tokens.expect('}')?;
     }
     tokens.expect(';')?;
-    let end = start + count * ty.bytes();
+    let end = start + size;
     if image.len() > end {
-        return Err(tokens.error(format!("{name} has more values than its {count} elements")));
+        return Err(tokens.error(format!("{name} has more values than its {size} bytes")));
     }
     image.resize(end, 0);
     let start = start as u64;

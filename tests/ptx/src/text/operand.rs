@@ -81,7 +81,7 @@ pub(super) fn operand(tokens: &mut Tokens, scopes: &Scopes) -> Result<Operand, E
     if tokens.take('{') {
         let mut elements = Vec::new();
         loop {
-            elements.push(operand(tokens, scopes)?);
+            elements.push(scalar(tokens, scopes)?);
             if !tokens.take(',') {
                 break;
             }
@@ -89,6 +89,11 @@ pub(super) fn operand(tokens: &mut Tokens, scopes: &Scopes) -> Result<Operand, E
         tokens.expect('}')?;
         return Ok(Operand::Vector(elements));
     }
+    scalar(tokens, scopes)
+}
+
+/// A register, a constant, a name or `_`.
+fn scalar(tokens: &mut Tokens, scopes: &Scopes) -> Result<Operand, Error> {
     let negative = tokens.take('-');
     let word = tokens.word()?;
     if let Some(value) = integer(&word) {

@@ -74,3 +74,11 @@ fn constant_loads_of_what_is_stored() {
         assert!(matches!(launched(body, Races::Report).expect_err(body).cause, Cause::Race { .. }));
     }
 }
+
+/// An address so high that its end is no number.
+#[test]
+fn the_last_bytes_of_the_address_space() {
+    for body in ["mov.b64 %rd2, -4; st.global.b32 [%rd2], 1;", "mov.b64 %rd2, -4; ld.global.b32 %r2, [%rd2];"] {
+        assert!(matches!(launched(body, Races::Report).expect_err(body).cause, Cause::Refused { .. }));
+    }
+}

@@ -102,6 +102,7 @@ fn operands_that_do_not_fit() {
         "st.global.b64 [%rd0], %r0;",
         "and.pred %p0, %p1, 1;",
         "mov.u32 %tid.x, %r0;",
+        "mov.b64 {{%r0, %r1}, %r2}, %rd0;",
         "@%r0 bra end; end:",
         "bra %r0;",
     ] {
@@ -125,6 +126,9 @@ fn directives_that_are_not_known() {
         (".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 a, .param .u32 a) { ret; }", 4),
         (".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .align 3 .b8 a[8]) { ret; }", 4),
         (".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .b8 a[4353]) { ret; }", 4),
+        (".version 7.0\n.target sm_75\n.address_size 64\n.entry k(.param .pred a) { ret; }", 4),
+        (".version 7.0\n.target sm_75\n.address_size 64\n.entry k(.param .u64 a[18446744073709551615]) { ret; }", 4),
+        (".version 7.0\n.target sm_75\n.address_size 64\n.const .u64 x[18446744073709551615] = {1};", 4),
         (".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() .blocksareclusters { ret; }", 4),
         (".version 7.0\n.target sm_75\n.address_size 64\n.entry k() { ret; }\n.entry k() { ret; }", 5),
     ] {
@@ -137,6 +141,8 @@ fn directives_that_are_not_known() {
         (".reg .b32 %r<3>;", 10),
         (".reg .b32 %many<70000>;", 10),
         (".local .align 4 .b8 depot[99999999999];", 10),
+        (".shared .pred flags[2];", 10),
+        (".reg .b32 %r<18446744073709551615>;", 10),
         (".shared .b8 a[4];\n.shared .b8 a[4];", 11),
         ("bra nowhere;", 10),
         ("here:\nhere:", 11),

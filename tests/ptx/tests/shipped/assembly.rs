@@ -1,10 +1,11 @@
 //! Random batches: boxes of chunks of mixed types and fills, of any rank, against the CPU's kernels.
 
-use super::device::Device;
+use super::device::{Device, module};
 use super::flat::noise;
 use damacy_core::convert::{Crop, Kernel};
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
+use damacy_cuda_kernels::abi::assemble_entry;
 use damacy_ptx::Races;
 
 /// Where a box's elements come from.
@@ -66,14 +67,18 @@ fn job(random: &mut impl FnMut() -> u64, rank: usize, longest: u64) -> Job {
             if random().is_multiple_of(8) {
                 continue;
             }
-            uses.push(one(random, extent, target, sample));
+            let source = any_source(random);
+            uses.push(one(random, extent, target, sample, source));
         }
     }
     Job { output, samples, shape, uses }
 }
 
-fn one(random: &mut impl FnMut() -> u64, extent: Vec<u64>, target: Vec<u64>, sample: u64) -> Owned {
-    let source = SourceType::ALL[(random() % 10) as usize];
+fn any_source(random: &mut impl FnMut() -> u64) -> SourceType {
+    SourceType::ALL[(random() % 10) as usize]
+}
+
+fn one(random: &mut impl FnMut() -> u64, extent: Vec<u64>, target: Vec<u64>, sample: u64, source: SourceType) -> Owned {
     let elements = if random().is_multiple_of(5) {
         Elements::Fill((0..source.width()).map(|_| random() as u8).collect())
     } else {
@@ -113,7 +118,7 @@ impl Job {
             .uses
             .iter()
             .map(|one| {
-                sources.resize(sources.len().next_multiple_of(8), 0xee);
+                sources.resize(sources.len().next_multiple_of(16), 0xee);
                 let offset = sources.len();
                 if let Elements::Chunk { bytes, .. } = &one.elements {
                     sources.extend_from_slice(bytes);
@@ -121,7 +126,7 @@ impl Job {
                 offset as u64
             })
             .collect();
-        sources.resize(sources.len().next_multiple_of(8), 0xee);
+        sources.resize(sources.len().next_multiple_of(16), 0xee);
         let mut table = Table::new(self.output, self.samples, &self.shape, sources.len() as u64).expect("it fits");
         for (one, offset) in self.uses.iter().zip(offsets) {
             let content = match &one.elements {
@@ -195,20 +200,47 @@ fn random_batches() {
     }
 }
 
+/// Nothing in the assembly kernels is left out by these tests: each source type's whole, partial and misaligned units,
+/// and fills.
+#[test]
+fn every_instruction_is_reached() {
+    let mut random = noise(8);
+    for output in Dtype::ALL {
+        let kernel = module().kernel(assemble_entry(output)).expect("shipped");
+        job_of_high_rank(&mut random, 20, output).check(Device::default());
+        for round in 0..100 {
+            if round > 0 && kernel.unreached_lines().is_empty() {
+                break;
+            }
+            for source in SourceType::ALL {
+                let mut job = job(&mut random, 2 + round % 2, 200);
+                job.output = output;
+                for one in &mut job.uses {
+                    *one = self::one(&mut random, one.extent.clone(), one.target.clone(), one.sample, source);
+                }
+                job.check(Device { blocks: Some(1), ..Device::default() });
+            }
+        }
+        let left = kernel.unreached_lines();
+        assert!(left.is_empty(), "{}: lines {left:?}", kernel.name());
+    }
+}
+
 /// One box that fills a sample of `rank` axes, of which the last ten have more than one element, and its chunk is larger
 /// along some of them, so that they do not merge.
-fn job_of_high_rank(random: &mut impl FnMut() -> u64, rank: usize) -> Job {
+fn job_of_high_rank(random: &mut impl FnMut() -> u64, rank: usize, output: Dtype) -> Job {
     let long = |axis: usize| rank - axis <= 10;
     let extent: Vec<u64> =
         (0..rank).map(|axis| if long(axis) { 2 + u64::from(random().is_multiple_of(8)) } else { 1 }).collect();
     let start: Vec<u64> = (0..rank).map(|axis| if long(axis) { random() % 2 } else { 0 }).collect();
-    let mut one = one(random, extent.clone(), vec![0; rank], 0);
+    let source = any_source(random);
+    let mut one = one(random, extent.clone(), vec![0; rank], 0, source);
     if let Elements::Chunk { .. } = one.elements {
         let shape: Vec<u64> = extent.iter().zip(&start).map(|(extent, start)| extent + start).collect();
         let bytes = shape.iter().product::<u64>() as usize * one.source.width();
         one.elements = Elements::Chunk { bytes: (0..bytes).map(|_| random() as u8).collect(), shape, start };
     }
-    Job { output: Dtype::ALL[(random() % 10) as usize], samples: 1, shape: extent, uses: vec![one] }
+    Job { output, samples: 1, shape: extent, uses: vec![one] }
 }
 
 /// Past the axes that a record holds, and up to the most that there are.
@@ -217,7 +249,8 @@ fn random_batches_of_high_rank() {
     let mut random = noise(5);
     for rank in 6..=damacy_core::convert::MAX_RANK {
         for _ in 0..4 {
-            job_of_high_rank(&mut random, rank).check(Device::default());
+            let output = Dtype::ALL[(random() % 10) as usize];
+            job_of_high_rank(&mut random, rank, output).check(Device::default());
         }
     }
 }
@@ -227,7 +260,7 @@ fn no_uses_and_empty_boxes_write_nothing() {
     let mut random = noise(6);
     for output in Dtype::ALL {
         let shape = vec![3, 5];
-        let empty = one(&mut random, vec![3, 0], vec![0, 5], 0);
+        let empty = one(&mut random, vec![3, 0], vec![0, 5], 0, SourceType::U16);
         Job { output, samples: 1, shape: shape.clone(), uses: vec![empty] }.check(Device::default());
         Job { output, samples: 1, shape, uses: Vec::new() }.check(Device::default());
     }

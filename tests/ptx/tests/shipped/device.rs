@@ -36,14 +36,13 @@ pub fn module() -> &'static Module {
     })
 }
 
-/// Bytes of the words that flat kernels, and those of assembly, may read whole where one byte belongs to a source (`abi`).
-const FLAT_WORD: u64 = 8;
-const ASSEMBLY_WORD: u64 = 16;
+/// Bytes of the words that kernels may read whole where one byte belongs to a source (`abi`).
+const WORD: u64 = 16;
 
 /// Places source bytes `offset` bytes past a multiple of 256, in an allocation of the words that have them and no more.
-fn place(heap: &Heap, offset: u64, bytes: &[u8], word: u64) -> u64 {
-    let start = offset / word * word;
-    let end = (offset + bytes.len() as u64).next_multiple_of(word);
+fn place(heap: &Heap, offset: u64, bytes: &[u8]) -> u64 {
+    let start = offset / WORD * WORD;
+    let end = (offset + bytes.len() as u64).next_multiple_of(WORD);
     let address = heap.allocate_past(start, (end - start) as usize) + (offset - start);
     heap.store(address, bytes).expect("just allocated");
     address
@@ -54,7 +53,7 @@ impl Device {
     pub fn convert(self, source: SourceType, output: Dtype, input: &[u8], offsets: [u64; 2]) -> (Vec<u8>, Statistics) {
         let heap = Heap::default();
         let elements = (input.len() / source.width()) as u64;
-        let from = place(&heap, offsets[0], input, FLAT_WORD);
+        let from = place(&heap, offsets[0], input);
         let size = elements as usize * output.width();
         let to = heap.allocate_past(offsets[1], size);
         let ConvertParams { source: first, destination, elements: count } =
@@ -70,7 +69,7 @@ impl Device {
     pub fn assemble(self, output: Dtype, table: &Table, sources: &[u8]) -> (Vec<u8>, Statistics) {
         let heap = Heap::default();
         let memory: &dyn Memory = &heap;
-        let source_base = place(&heap, 0, sources, ASSEMBLY_WORD);
+        let source_base = place(&heap, 0, sources);
         let batch = heap.allocate(table.batch_bytes() as usize);
         let mut bytes = vec![0; table.bytes()];
         table.write(&mut bytes).expect("as large as that");

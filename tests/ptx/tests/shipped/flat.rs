@@ -1,8 +1,9 @@
 //! Flat conversion of any length from and to any alignment.
 
-use super::device::Device;
+use super::device::{Device, module};
 use crate::conformance::rule;
 use damacy_core::{Dtype, SourceType};
+use damacy_cuda_kernels::abi::convert_entry;
 
 /// Numbers that look random, the same ones in each run.
 pub fn noise(seed: u64) -> impl FnMut() -> u64 {
@@ -24,9 +25,30 @@ pub fn expected(source: SourceType, output: Dtype, input: &[u8]) -> Vec<u8> {
     out
 }
 
-fn check(device: Device, source: SourceType, output: Dtype, elements: usize, random: &mut impl FnMut() -> u64) {
+/// Where source and destination start.
+#[derive(Clone, Copy)]
+enum Start {
+    /// Anywhere.
+    Random,
+    /// As many elements past an aligned address, so that whole units are aligned on both sides.
+    Together,
+}
+
+fn check(
+    device: Device,
+    source: SourceType,
+    output: Dtype,
+    elements: usize,
+    start: Start,
+    random: &mut impl FnMut() -> u64,
+) {
     let input: Vec<u8> = (0..elements * source.width()).map(|_| random() as u8).collect();
-    let offsets = [source.width(), output.width()].map(|width| random() % 32 / width as u64 * width as u64);
+    let widths = [source.width() as u64, output.width() as u64];
+    let together = random() % 16;
+    let offsets = match start {
+        Start::Random => widths.map(|width| random() % 32 / width * width),
+        Start::Together => widths.map(|width| together * width),
+    };
     let (got, _) = device.convert(source, output, &input, offsets);
     assert_eq!(got, expected(source, output, &input), "{source} -> {output}, {elements} at {offsets:?}");
 }
@@ -39,7 +61,7 @@ fn every_short_length_at_random_alignments() {
         for output in Dtype::ALL {
             for elements in 0..=300 {
                 let device = Device { blocks: random().is_multiple_of(2).then_some(2), ..Device::default() };
-                check(device, source, output, elements, &mut random);
+                check(device, source, output, elements, Start::Random, &mut random);
             }
         }
     }
@@ -47,14 +69,19 @@ fn every_short_length_at_random_alignments() {
 
 /// Around the sizes of tiles, and several of them, so that whole ones, heads and tails occur together.
 #[test]
-fn tiles_and_more_at_random_alignments() {
+fn tiles_and_more() {
     let mut random = noise(2);
     for source in SourceType::ALL {
         for output in Dtype::ALL {
-            for elements in [511, 1024, 2047, 2048, 2049, 4200] {
+            for elements in [511, 1024, 2047, 2048, 2049, 4200, 8300] {
                 let device = Device { blocks: Some(1 + (random() % 4) as u32), ..Device::default() };
-                check(device, source, output, elements, &mut random);
+                for start in [Start::Random, Start::Together] {
+                    check(device, source, output, elements, start, &mut random);
+                }
             }
+            let input: Vec<u8> = (0..8192 * source.width()).map(|_| random() as u8).collect();
+            let (got, _) = Device::default().convert(source, output, &input, [0, 0]);
+            assert_eq!(got, expected(source, output, &input), "{source} -> {output}, all aligned");
         }
     }
 }
@@ -73,6 +100,30 @@ fn every_alignment() {
                     assert_eq!(got, expected, "{source} -> {output} from {from} to {to}");
                 }
             }
+        }
+    }
+}
+
+/// Nothing in the flat kernels is left out by these tests.
+#[test]
+fn every_instruction_is_reached() {
+    let mut random = noise(7);
+    for source in SourceType::ALL {
+        for output in Dtype::ALL {
+            let kernel = module().kernel(convert_entry(source, output)).expect("shipped");
+            for round in 0..20 {
+                if round > 0 && kernel.unreached_lines().is_empty() {
+                    break;
+                }
+                for elements in [0, 5, 2500, 8300] {
+                    for start in [Start::Random, Start::Together] {
+                        let device = Device { blocks: Some(1), ..Device::default() };
+                        check(device, source, output, elements, start, &mut random);
+                    }
+                }
+            }
+            let left = kernel.unreached_lines();
+            assert!(left.is_empty(), "{}: lines {left:?}", kernel.name());
         }
     }
 }

@@ -23,10 +23,12 @@ impl Backend for Assembly {
     fn convert(&mut self, source: SourceType, order: ByteOrder, output: Dtype, src: &[u8], dst: &mut [u8]) {
         let native = native(source, order, src);
         let shape = [(src.len() / source.width()) as u64];
-        let mut table = Table::new(output, 1, &shape, src.len().next_multiple_of(8) as u64).expect("it fits");
+        let mut table = Table::new(output, 1, &shape, src.len().next_multiple_of(16) as u64).expect("it fits");
         let content = Content::Chunk { offset: 0, shape: &shape, start: &[0] };
         table.push(&Use { source, content, extent: &shape, target: &[0], sample: 0 }).expect("inside");
-        dst.copy_from_slice(&self.0.assemble(output, &table, &native).0);
+        let mut sources = native;
+        sources.resize(sources.len().next_multiple_of(16), 0xee);
+        dst.copy_from_slice(&self.0.assemble(output, &table, &sources).0);
     }
 }
 
