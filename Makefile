@@ -23,7 +23,7 @@ ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo test test-rust test-python test-c test-js test-web test-exhaustive c-libraries install-c npm-package \
-	explorer fuzz lint wheel device-check artifacts check-artifacts bench bench-pairs clean
+	explorer fuzz lint wheel device-check artifacts check-artifacts bench bench-smoke bench-pairs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ demo: ## Stream random crops of a real MRI volume in three output types
 	@$(SETUP) damacy
 	@$(PY) python/examples/demo.py
 
-test: test-rust test-python test-c test-js test-web ## Run every test: Rust, Python, C, JavaScript, the web page
+test: test-rust test-python test-c test-js test-web bench-smoke ## Run every test: Rust, Python, C, JavaScript, the web page
 
 test-rust:
 	@$(SETUP) tools
@@ -69,7 +69,7 @@ install-c: c-libraries ## Install header, libdamacy.so, libdamacy.a and a pkg-co
 	@host/capi/install.sh $(PREFIX)
 	@echo "== installed into $(DESTDIR)$(PREFIX)"
 
-npm-package:
+npm-package: ## Build the npm package (core-wit/js) out of the committed component
 	@$(SETUP) node core-wit/js
 	@echo "== npm: the package out of the committed component"
 	@cd core-wit/js && npm run --silent build
@@ -113,7 +113,7 @@ lint: ## Check formatting, clippy (warnings are errors), ruff
 	@cargo clippy --release --locked --package damacy-core --no-default-features --lib --quiet -- -D warnings
 	@echo "== ruff"
 	@$(PY) -m ruff check --quiet --line-length 120 --select E4,E7,E9,F,I,B,UP --target-version py311 \
-		--exclude tests/vectors --exclude node_modules python tests core-wit host
+		--exclude tests/vectors --exclude node_modules python tests core-wit cuda-accel host
 
 wheel: ## Build the Python wheel into target/wheels and try it
 	@$(SETUP) tools
@@ -157,6 +157,12 @@ bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="-
 	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline --bench pool
 	@echo "== the loader beside its peers"
 	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
+
+bench-smoke: ## A benchmark of seconds: its machinery works and its predictions hold; no speed is looked at
+	@$(SETUP) tools
+	@cargo build $(CARGO_FLAGS) --quiet --bins
+	@echo "== damacy bench smoke"
+	@$(CARGO_TARGET_DIR)/release/damacy bench smoke --repeat 2 --quiet --out $(CARGO_TARGET_DIR)/bench-smoke
 
 PAIRS_DIR := $(if $(QUICK),target/bench-pairs,docs/performance)
 PAIRS_FLAGS := $(if $(QUICK),--quick)

@@ -41,15 +41,17 @@ fi
 
 # The same flags for every builder, whatever the caller's environment says. Paths are remapped so that none gets into the
 # component; panic locations go, since a trap in the guest is reported without them. Inlining below opt-level 3's taste
-# costs a third less code; what is marked #[inline], the kernels first of all, is still inlined. Vectors are taken several
+# costs a third less code; what is marked #[inline], the kernels first of all, is still inlined. Vectors are taken four
 # in a round of a loop, since what wasmtime adds to a round (epoch check, loop counters) costs as much as the vector
-# itself. The linker is told to leave the names of functions out, 37 KB, since the profile's `strip` does not reach it.
+# itself; all other loops are unrolled where that is small, which pays for the vectors' code. The linker is told to leave the names of functions out, 37 KB, since the profile's `strip` does not reach it.
 unset CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER
 export CARGO_INCREMENTAL=0 RUSTC_BOOTSTRAP=1
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 arguments="rustc --locked -p damacy-core --lib --crate-type cdylib --features guest --profile component --target $target"
 flags="-C target-feature=+simd128 -Z location-detail=none"
-last="-C llvm-args=--inline-threshold=5 -C llvm-args=-force-vector-interleave=2 -C link-arg=--strip-all"
+last="-C llvm-args=--inline-threshold=5 -C llvm-args=-force-vector-interleave=4"
+last="$last -C llvm-args=-unroll-runtime=false -C llvm-args=-unroll-allow-partial=false -C llvm-args=-unroll-threshold=30"
+last="$last -C link-arg=--strip-all"
 case "$toolchain" in
   debian)
     cargo=/usr/bin/cargo rustc=/usr/bin/rustc

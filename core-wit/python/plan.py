@@ -49,7 +49,8 @@ class Core:
         answer = function(self._store, *arguments)
         function.post_return(self._store)
         if isinstance(answer, Variant):
-            raise ValueError(f"{answer.tag}: {answer.payload.message}")
+            place = f" (at {answer.payload.path})" if answer.payload.path else ""
+            raise ValueError(f"{answer.tag}: {answer.payload.message}{place}")
         return answer
 
     def parse(self, document: bytes, zarr_format: str) -> Record:

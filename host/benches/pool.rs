@@ -1,10 +1,12 @@
 //! The planner pool: calls a second on one core, and what tenants wait for with and without an attacker.
 //!
-//! `cargo bench --locked --workspace --bench pool` prints figures; the rates and loads are measured in the same run.
+//! `cargo bench --locked --workspace --bench pool` prints figures; the rates and loads are measured in the same run. With a word
+//! (`-- instance`), only the figures of one core whose names have it.
 //! 1. Instances, and small plans (8 samples of 27 chunks) one after the other, each in an instance of its own.
-//! 2. 64 tenants, one thread each, Poisson arrivals in an open loop at 40 % of the capacity that 2 running calls had: the
-//!    latency of a call counts from when it should have begun.
-//! 3. The same beside an attacker: two threads that ask for the most expensive things that the default limits allow, without a pause.
+//! 2. What 1, 2 and 64 threads get when each calls again at once.
+//! 3. 64 tenants, one thread each, Poisson arrivals in an open loop at 40 % of the capacity that 64 threads had: the latency of
+//!    a call counts from when it should have begun.
+//! 4. The same beside an attacker: two threads that ask for the most expensive things that the default limits allow, without a pause.
 
 use damacy::pool::{Arrays, Document, PlanJob, PlannerPool, PoolConfig, TenantLimits};
 use damacy::sandbox::{GuestLimits, Sandbox};
@@ -67,7 +69,15 @@ fn cpu_time() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
+/// The word that was given.
+fn wanted() -> Option<String> {
+    std::env::args().skip(1).find(|argument| !argument.starts_with('-'))
+}
+
 fn a_second(name: &str, work: &mut dyn FnMut()) {
+    if wanted().is_some_and(|word| !name.contains(&word)) {
+        return;
+    }
     let mut best = f64::MAX;
     for _ in 0..5 {
         let (started, cpu, mut calls) = (Instant::now(), cpu_time(), 0u32);
@@ -217,8 +227,12 @@ fn main() {
     }
     let arrays = [parse_array()];
     one_core(&arrays);
+    if wanted().is_some() {
+        return;
+    }
     capacity(&arrays, 1);
-    let capacity = capacity(&arrays, 2);
+    capacity(&arrays, 2);
+    let capacity = capacity(&arrays, TENANTS as u64);
     let mut quiet = Duration::ZERO;
     for (name, attackers) in [("64 tenants at 40 %", 0), ("with an attacker", 2)] {
         let latencies = open_loop(&arrays, 0.4 * capacity, attackers);

@@ -69,7 +69,7 @@ pub fn run() -> Result<(), Box<dyn std::error::Error>> {
     // This machine may be busy with other things: honest jobs are not refused for that.
     let patient = TenantLimits { deadline: Duration::from_secs(10), max_wait: Duration::from_secs(60), ..limits };
     for tenant in (0..TENANTS).filter(|&tenant| tenant != HOSTILE) {
-        pool.set_limits(format!("tenant {tenant}"), patient)?;
+        pool.set_limits(format!("lab {tenant}"), patient)?;
     }
     let started = Instant::now();
     // A thread for each tenant stands for the requests that a server would receive.
@@ -77,7 +77,7 @@ pub fn run() -> Result<(), Box<dyn std::error::Error>> {
         for tenant in 0..TENANTS {
             let pool = &pool;
             scope.spawn(move || {
-                let name = format!("tenant {tenant}");
+                let name = format!("lab {tenant}");
                 for job in 0..JOBS {
                     if tenant == HOSTILE {
                         let (document, bounds) = hostile(job);
@@ -106,7 +106,7 @@ pub fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut honest = Duration::ZERO;
     for name in pool.tenants() {
         let metrics = pool.metrics(&name).ok_or("a known tenant")?;
-        if *name == *format!("tenant {HOSTILE}") {
+        if *name == *format!("lab {HOSTILE}") {
             let refused = |kind| metrics.refused(kind);
             let [invalid, input] = [Kind::Invalid, Kind::InputBytes].map(refused);
             println!("{name}: {} calls, {invalid} invalid, {input} too large; p99 {:?}", metrics.calls, metrics.p99);

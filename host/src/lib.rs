@@ -23,6 +23,6 @@ pub use error::{Error, Result};
 pub use inspect::inspect;
 pub use pipeline::{
     Batch, BatchData, BatchInfo, CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Executor, Pipeline, PipelineConfig,
-    PlanLimits, QueueLimits, Sample, SampleIter, Stats, Tag, cuda_device_count, cuda_unavailable,
+    PlanLimits, QueueLimits, Sample, SampleIter, Stats, Tag, Timing, cuda_device_count, cuda_unavailable,
 };
 pub use plan::{Planned, PlannedArray, plan, verify_plan};

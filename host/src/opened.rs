@@ -73,8 +73,14 @@ impl Opened {
             message.push_str(&format!("; sample {sample}"));
         }
         if let Some(array) = array {
-            message.push_str(&format!("; the array is {}", array.describe()));
+            let facts = facts_unless_said(array, &error.to_string());
+            message.push_str(&facts);
         }
         Error::new(error.status, what, message)
     }
+}
+
+/// `; the array is ...`, or nothing where the core's message `said` so already ("array 0 is uint16 of shape ...").
+pub(crate) fn facts_unless_said(array: &Array, said: &str) -> String {
+    if said.contains(" in chunks of (") { String::new() } else { format!("; the array is {}", array.describe()) }
 }

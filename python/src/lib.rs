@@ -4,6 +4,7 @@
 //! users see is the pure-Python package around it. No call here waits while it is attached to the interpreter,
 //! and no host thread attaches while it holds a lock.
 
+mod bench;
 mod buffer;
 mod convert;
 mod cuda;
@@ -18,6 +19,8 @@ mod samples;
 
 #[pyo3::pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use crate::bench::bench;
     #[pymodule_export]
     use crate::buffer::Buffer;
     #[pymodule_export]

@@ -143,6 +143,7 @@ impl Pipeline {
             queues: QueueLimits { lookahead_samples: queues.lookahead_samples },
             drop_last,
             pop_timeout: pop_timeout_s.map(|s| seconds(py, "pop_timeout_s", s)).transpose()?,
+            read_hook: None,
         };
         logging::deliver(py)?;
         let host = py.detach(|| damacy::Pipeline::new(config)).map_err(|error| to_python(py, &error))?;

@@ -170,7 +170,7 @@ def test_errors_name_the_sample(write, tmp_path):
     for bad, status, also, facts in [
         (Sample(other_rank, [(0, 4), (0, 3)]), "RANK", damacy.RankMismatch, other_rank),
         (Sample(no_conversion, good.aabb), "DTYPE", damacy.DtypeMismatch, "float64"),
-        (Sample(good.uri, [(5, 9), (0, 3), (0, 6)]), "INVAL", damacy.InvalidArgument, r"uint8 \(7, 9, 11\)"),
+        (Sample(good.uri, [(5, 9), (0, 3), (0, 6)]), "INVAL", damacy.InvalidArgument, r"uint8 of shape \(7, 9, 11\)"),
         (Sample(good.uri, [(0, 3), (0, 3), (0, 6)]), "INVAL", damacy.InvalidArgument, good.uri),
         (Sample(tmp_path / "missing", good.aabb), "NOTFOUND", damacy.NotFound, "missing"),
         (Sample("http://host/a", good.aabb), "UNSUPPORTED", damacy.Unsupported, "http"),

@@ -69,7 +69,8 @@ function isComponentError(thrown: unknown): thrown is ComponentError {
 }
 
 function translated({ tag, val }: ComponentError): DamacyError {
-  return new DamacyError(STATUSES[tag] ?? "INTERNAL", val.message, {
+  const message = val.path === "" ? val.message : `${val.message} (at ${val.path})`;
+  return new DamacyError(STATUSES[tag] ?? "INTERNAL", message, {
     sample: val.sample === undefined ? undefined : Number(val.sample),
     array: val.array,
     path: val.path === "" ? undefined : val.path,

@@ -84,6 +84,7 @@ test("documents to refuse: status, place and words", () => {
     assert.equal(error.status, status, `${name}: ${error.message}`);
     for (const part of says) assert.ok(error.message.includes(part), `${name}: ${error.message}`);
     if (at !== null) assert.equal(error.path ?? "", at, name);
+    if (error.path) assert.ok(error.message.endsWith(` (at ${error.path})`), `${name}: ${error.message}`);
   }
 });
 

@@ -84,6 +84,9 @@ impl Flat {
                 widths,
             };
         }
+        if let Some(run) = half_loop(source, output) {
+            return Flat { run, widen: None, stream: None, is_copy: false, is_for_large_output: false, widths };
+        }
         if source == SourceType::F16 && output != Dtype::F32 {
             let widen = Some(baseline_loop(source, Dtype::F32));
             let run = match output {
@@ -328,6 +331,23 @@ macro_rules! by_pair {
 /// The loop of a pair at the baseline; for float16, that of the way to float32.
 fn baseline_loop(source: SourceType, output: Dtype) -> Loop {
     by_pair!(source, output, baseline, baseline::<F16, F32>)
+}
+
+/// The baseline's loop from float16 to an output that it reaches without float32.
+#[cfg(not(target_arch = "x86_64"))]
+fn half_loop(source: SourceType, output: Dtype) -> Option<Loop> {
+    match (source, output) {
+        (SourceType::F16, Dtype::U8) => Some(baseline::<F16, u8>),
+        (SourceType::F16, Dtype::U16) => Some(baseline::<F16, u16>),
+        (SourceType::F16, Dtype::I8) => Some(baseline::<F16, i8>),
+        (SourceType::F16, Dtype::I16) => Some(baseline::<F16, i16>),
+        _ => None,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn half_loop(_: SourceType, _: Dtype) -> Option<Loop> {
+    None
 }
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]

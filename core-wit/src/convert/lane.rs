@@ -5,9 +5,10 @@
 //! - Rust's saturating `as` from float stays scalar on x86. Clamping in float first, with NaN steered to a bound or
 //!   masked, leaves a conversion that cannot leave its range and compiles to one instruction (`to_integer_x86.rs`).
 //! - Between floats and 64-bit integers only AVX-512 converts whole vectors (`WIDE`). Elsewhere the value goes
-//!   through doubles that hold it, or its halves of 32 bits, exactly.
+//!   through doubles that hold it, or its halves of 32 bits, exactly; in WebAssembly, to floats, one by one.
 //! - To bfloat16: integers of 8 bits need no rounding; the others never meet NaN.
-//! - From float16: by comparing floats, of which every vector instruction set has more than of narrow integers.
+//! - From float16: by comparing floats, of which every vector instruction set has more than of narrow integers; to 8 and 16
+//!   bits by what is left of that where the result is small (`to_integer.rs`).
 
 mod to_bf16;
 #[cfg_attr(target_arch = "x86_64", path = "lane/to_integer_x86.rs")]
@@ -46,12 +47,15 @@ as_written! {
 }
 
 macro_rules! wide_integer_to_float {
-    ($($source:ty, $lowest:expr, $small:expr;)*) => {$(
+    ($($source:ty, $lowest:expr, $small:expr, $alone:ident;)*) => {$(
         impl Lane<F32> for $source {
             #[inline(always)]
             fn lane<const WIDE: bool>(self) -> F32 {
                 if WIDE {
                     return self.apply();
+                }
+                if cfg!(target_family = "wasm") {
+                    return F32($alone(self).to_bits());
                 }
                 // Two roundings would go wrong, so the first, to a double, must be exact. From 2^40 on, where f32's last
                 // bit weighs 2^17, the lowest twelve bits only say whether there is something below that bit.
@@ -69,7 +73,23 @@ macro_rules! wide_integer_to_float {
         }
     )*};
 }
-wide_integer_to_float! { i64, i64::MIN, 1 << 40; u64, u64::MIN, 0; }
+wide_integer_to_float! { i64, i64::MIN, 1 << 40, signed_alone; u64, u64::MIN, 0, unsigned_alone; }
+
+/// One instruction an element, in vectors of 16 bytes faster than any detour.
+#[inline(always)]
+fn signed_alone(value: i64) -> f32 {
+    value as f32
+}
+
+/// By way of signed integers, for which CPUs have the instruction. From 2^63 on half the value is converted, whose lowest bit
+/// says whether anything was below it: that rounds as the value would.
+#[inline(always)]
+fn unsigned_alone(value: u64) -> f32 {
+    let is_large = (value as i64) < 0;
+    let signed = if is_large { value >> 1 | value & 1 } else { value } as i64;
+    let float = signed as f32;
+    if is_large { float + float } else { float }
+}
 
 /// From float16 all other outputs go through float32, in blocks.
 ///

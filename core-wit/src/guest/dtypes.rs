@@ -6,25 +6,11 @@ use crate::{Dtype, SourceType};
 
 impl Guest for Component {
     fn outputs() -> Vec<wit::OutputInfo> {
-        let info = |dtype: Dtype| wit::OutputInfo {
-            dtype: dtype.into(),
-            short_name: dtype.short_name().into(),
-            full_name: dtype.full_name().into(),
-            width: dtype.width() as u32,
-            dlpack_code: dtype.dlpack().code,
-            dlpack_bits: dtype.dlpack().bits,
-        };
-        Dtype::ALL.into_iter().map(info).collect()
+        Dtype::ALL.into_iter().map(output_info).collect()
     }
 
     fn sources() -> Vec<wit::SourceInfo> {
-        let info = |source: SourceType| wit::SourceInfo {
-            source: source.into(),
-            short_name: source.short_name().into(),
-            full_name: source.full_name().into(),
-            width: source.width() as u32,
-        };
-        SourceType::ALL.into_iter().map(info).collect()
+        SourceType::ALL.into_iter().map(source_info).collect()
     }
 
     fn parse(name: String) -> Option<wit::Dtype> {
@@ -33,5 +19,29 @@ impl Guest for Component {
 
     fn parse_source(name: String) -> Option<wit::Source> {
         SourceType::from_name(&name).map(Into::into)
+    }
+}
+
+/// Not inlined, or the component has it ten times.
+#[inline(never)]
+fn output_info(dtype: Dtype) -> wit::OutputInfo {
+    wit::OutputInfo {
+        dtype: dtype.into(),
+        short_name: dtype.short_name().into(),
+        full_name: dtype.full_name().into(),
+        width: dtype.width() as u32,
+        dlpack_code: dtype.dlpack().code,
+        dlpack_bits: dtype.dlpack().bits,
+    }
+}
+
+/// Not inlined, or the component has it ten times.
+#[inline(never)]
+fn source_info(source: SourceType) -> wit::SourceInfo {
+    wit::SourceInfo {
+        source: source.into(),
+        short_name: source.short_name().into(),
+        full_name: source.full_name().into(),
+        width: source.width() as u32,
     }
 }

@@ -3,6 +3,8 @@
 //! Nothing is decided here; each file maps one interface of `wit/`. An instance has one thread, and calls share no
 //! state. A panic becomes a trap, which the host reports as `Internal` for that call alone.
 
+#[cfg(target_arch = "wasm32")]
+mod arena;
 mod convert;
 mod convert_in_place;
 mod cost;

@@ -27,8 +27,14 @@ pub(super) fn quote(text: &str) -> String {
 
 /// Appends a step to a JSON pointer (RFC 6901), unless the path is already long.
 pub(super) fn push_step(path: &mut String, step: &str) {
-    if path.len() < PATH_BYTES {
-        path.push('/');
+    if path.len() >= PATH_BYTES {
+        return;
+    }
+    path.push('/');
+    // Most steps are short and plain, and every child of every value has one.
+    if step.len() <= CLIP && !step.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
+        path.push_str(step);
+    } else {
         path.push_str(&clip(step).replace('~', "~0").replace('/', "~1"));
     }
 }
@@ -69,7 +75,8 @@ pub(super) struct Node<'a> {
 impl<'a> Node<'a> {
     /// A child by its step.
     pub fn child(&self, step: &str, value: &'a Value<'a>) -> Node<'a> {
-        let mut path = self.path.clone();
+        let mut path = String::with_capacity(self.path.len() + 1 + step.len().min(CLIP));
+        path.push_str(&self.path);
         push_step(&mut path, step);
         Node { value, path }
     }
@@ -115,10 +122,7 @@ impl<'a> Node<'a> {
 
     /// An integer in `min..=max`.
     pub fn integer(&self, min: i64, max: u64) -> Result<i128, Error> {
-        match self.value.as_integer() {
-            Some(n) if n >= i128::from(min) && n <= i128::from(max) => Ok(n),
-            _ => Err(self.expected(&format!("an integer from {min} to {max}"))),
-        }
+        integer_in(self.value, min, max).ok_or_else(|| self.expected(&format!("an integer from {min} to {max}")))
     }
 
     /// One extent an axis, each at least `min`; at most `max_rank` axes.
@@ -128,7 +132,15 @@ impl<'a> Node<'a> {
             return Err(Error::new(Status::Budget, format!("{rank} axes; at most {} are accepted", limits.max_rank))
                 .at_path(self.path.as_str()));
         }
-        // `min` is 0 or 1.
-        self.elements()?.map(|e| e.integer(min as i64, u64::MAX).map(|n| n as u64)).collect()
+        // `min` is 0 or 1. A path is made for what is wrong only.
+        let extent = |(index, value): (usize, &'a Value<'a>)| match integer_in(value, min as i64, u64::MAX) {
+            Some(n) => Ok(n as u64),
+            None => self.child(&index.to_string(), value).integer(min as i64, u64::MAX).map(|n| n as u64),
+        };
+        self.array()?.iter().enumerate().map(extent).collect()
     }
+}
+
+fn integer_in(value: &Value, min: i64, max: u64) -> Option<i128> {
+    value.as_integer().filter(|&n| n >= i128::from(min) && n <= i128::from(max))
 }

@@ -33,20 +33,19 @@ impl<'a> Named<'a> {
         let mut must_understand = MustUnderstand::Yes;
         let mut configuration = None;
         for (key, value) in object {
-            let child = node.child(key, value);
-            match key.as_ref() {
-                "name" => name = Some(child.str()?),
-                "configuration" if value.is_null() => {}
-                "configuration" => configuration = Some(child.object()?),
-                "must_understand" => {
-                    must_understand = match value {
-                        Value::Bool(true) => MustUnderstand::Yes,
-                        Value::Bool(false) => MustUnderstand::No,
-                        _ => return Err(child.expected("true or false")),
-                    }
-                }
+            // Its path is made for what is wrong only.
+            let child = || node.child(key, value);
+            match (key.as_ref(), value) {
+                ("name", Value::String(text)) => name = Some(text.as_ref()),
+                ("name", _) => name = Some(child().str()?),
+                ("configuration", Value::Null) => {}
+                ("configuration", Value::Object(members)) => configuration = Some(members.as_slice()),
+                ("configuration", _) => configuration = Some(child().object()?),
+                ("must_understand", Value::Bool(true)) => must_understand = MustUnderstand::Yes,
+                ("must_understand", Value::Bool(false)) => must_understand = MustUnderstand::No,
+                ("must_understand", _) => return Err(child().expected("true or false")),
                 _ => {
-                    return Err(child.unsupported(format!(
+                    return Err(child().unsupported(format!(
                         "unknown key {}; \"name\", \"configuration\" and \"must_understand\" are known here",
                         quote(key)
                     )));

@@ -294,7 +294,7 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Result<Value<'a>, Error> {
         let number = self.lexer.number().map_err(|wanted| self.wrong(wanted))?;
-        if self.mode == Mode::Keep && !number.parse::<f64>().is_ok_and(f64::is_finite) {
+        if self.mode == Mode::Keep && !is_finite(number) {
             let message = format!("the number {} is beyond 64-bit floating point", clip(number));
             return Err(decode_at(self.path(), message));
         }
@@ -335,8 +335,25 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Whether a number in JSON's grammar is finite as binary64.
+fn is_finite(number: &str) -> bool {
+    // Below 10^300 for sure, as nearly all are.
+    let plain = number.len() <= 300 && !number.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+    plain || number.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// So many keys are compared with each other; a tree of more is faster.
+const FEW: usize = 12;
+
 /// A key that occurs twice.
-fn duplicate<'k>(mut keys: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+fn duplicate<'k>(mut keys: impl ExactSizeIterator<Item = &'k str> + Clone) -> Option<&'k str> {
+    if keys.len() <= FEW {
+        let before = keys.clone();
+        return keys
+            .enumerate()
+            .find(|(at, key)| before.clone().take(*at).any(|other| other == *key))
+            .map(|(_, key)| key);
+    }
     let mut seen = BTreeSet::new();
     keys.find(|key| !seen.insert(*key))
 }

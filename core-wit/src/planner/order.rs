@@ -176,6 +176,7 @@ impl Groups {
 }
 
 /// Sorts the uses, finds the unique chunks and orders them.
+#[inline(never)]
 pub(super) fn group(
     request: &Request<'_>,
     window: &Window,
@@ -203,6 +204,7 @@ pub(super) fn group(
 }
 
 /// The groups that begin at `starts`, by the first batch that needs them; those of one batch keep their order.
+#[inline(never)]
 fn by_first_batch(
     request: &Request<'_>,
     window: &Window,

@@ -25,6 +25,7 @@ pub(super) struct Window {
 
 impl Window {
     /// Tabulates a request that passed its checks.
+    #[inline(never)]
     pub(super) fn new(request: &Request<'_>, counted: &Counts) -> Result<Window, Error> {
         let rank = request.spec.shape.len();
         let (samples, axes) = (request.samples.len() as u64, request.samples.len() as u64 * rank as u64);
@@ -55,14 +56,20 @@ impl Window {
     }
 
     /// Writes the coordinates of the chunk of a use.
+    #[inline]
     pub(super) fn chunk_of(&self, index: u32, coords: &mut [u64]) {
         let sample = self.samples[index as usize] as usize;
         let axes = sample * self.rank..(sample + 1) * self.rank;
         let (firsts, counts) = (&self.first_chunks[axes.clone()], &self.counts[axes]);
         let mut place = index - self.first_uses[sample];
-        for axis in (0..self.rank).rev() {
-            coords[axis] = firsts[axis] + u64::from(place % counts[axis]);
-            place /= counts[axis];
+        for axis in (1..self.rank).rev() {
+            // One division and no remainder, which would be another.
+            let outer = place / counts[axis];
+            coords[axis] = firsts[axis] + u64::from(place - outer * counts[axis]);
+            place = outer;
+        }
+        if let (Some(coord), Some(first)) = (coords.first_mut(), firsts.first()) {
+            *coord = first + u64::from(place);
         }
     }
 }

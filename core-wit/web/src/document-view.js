@@ -62,7 +62,7 @@ function fromDocument(component, document, name, fill) {
     if (!array.source) refuseType(component, array);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return say(`${name}:`, `${error.message}${error.path ? ` (at ${error.path})` : ""}`.replace(/\.$/, ""));
+    return say(`${name}:`, error.message.replace(/\.$/, ""));
   }
   const shape = [...array.shape];
   const chunk = [...array.levels.at(-1)];

@@ -23,14 +23,14 @@ pub const BLOCK_THREADS: u32 = 256;
 /// Threads in a warp.
 pub const WARP_THREADS: u32 = 32;
 
-/// Blocks that are launched at most for each multiprocessor of the device: as many as can be resident.
+/// Blocks that are launched at most for each multiprocessor of the device: at least as many as can be resident.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Units (see [`unit_bytes`]) in a tile, the work that a warp takes at a time.
 pub const TILE_UNITS: u32 = 128;
 
 /// Units that a use has at most, so that kernels can divide unit numbers by multiplying.
-pub const MAX_UNITS: u32 = i32::MAX as u32;
+pub const MAX_UNITS: u32 = crate::divisor::LARGEST;
 
 /// Outer axes (all but the row) that lie in the [`UseRecord`] itself; more lie in the table of axes.
 pub const AXES_IN_RECORD: usize = 7;

@@ -55,7 +55,8 @@ struct Places {
 /// writable, and that do not overlap in the batch. Nobody else accesses the batch's boxes or writes the sources.
 #[inline(always)]
 pub unsafe fn assemble<O: Output>(assembly: Assembly, thread: u32, threads: u32) {
-    let warps = u64::from(threads / WARP_THREADS);
+    // At least one, so that a grid without a whole warp ends too.
+    let warps = u64::from((threads / WARP_THREADS).max(1));
     let mut tile = u64::from(thread / WARP_THREADS);
     while tile < assembly.tiles {
         // SAFETY: there is an entry for each tile, and a record for each entry.

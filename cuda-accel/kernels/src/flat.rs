@@ -20,8 +20,8 @@ const _: () = assert!(TILE_UNITS as usize == WARP_THREADS as usize * GROUP);
 ///
 /// # Safety
 /// `elements` source elements are readable in aligned words of 16 bytes, as many output elements are writable, both are
-/// aligned to their widths and do not overlap. Every thread below `threads` gets the same arguments, and nobody else
-/// accesses the destination.
+/// aligned to their widths and do not overlap. Every thread below `threads`, a multiple of 32, gets the same arguments, and
+/// nobody else accesses the destination.
 #[inline(always)]
 pub unsafe fn convert<S: Element + Rule<O>, O: Element>(
     source: *const u8,
@@ -46,7 +46,8 @@ pub unsafe fn convert<S: Element + Rule<O>, O: Element>(
     let aligned = unit::is_aligned::<S, O>(source);
 
     let lane = u64::from(thread % WARP_THREADS);
-    let warps = u64::from(threads / WARP_THREADS);
+    // At least one, so that a grid without a whole warp ends too.
+    let warps = u64::from((threads / WARP_THREADS).max(1));
     let mut tile = u64::from(thread / WARP_THREADS);
     loop {
         let start = tile.wrapping_mul(u64::from(TILE_UNITS));

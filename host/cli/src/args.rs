@@ -61,7 +61,7 @@ Examples:
 
 /// Zarr arrays for training: look at them, plan and price reading them, convert files.
 ///
-/// No command reads an array's chunks. All input is untrusted: arrays' metadata is parsed, and crops are planned and priced, in
+/// No command but bench reads an array's chunks. All input is untrusted: arrays' metadata is parsed, and crops are planned and priced, in
 /// a WebAssembly sandbox, within limits. A job's own JSON, .npy headers and groups' attributes are read in this program, up to
 /// limits of size.
 #[derive(Parser)]
@@ -87,6 +87,8 @@ pub enum Command {
     /// Convert a raw or .npy file to an output type, by the rules that batches are converted by
     #[command(long_about = CONVERT)]
     Convert(ConvertArgs),
+    /// Measure the pipeline on scenarios, beside its ceilings and its peers; compare results
+    Bench(damacy_bench::command::BenchArgs),
     /// Write a shell's completion script
     #[command(after_long_help = "\
 Examples:

@@ -101,7 +101,7 @@ fn figures(table: &mut Table, job: &Job, cost: &Estimate) {
         "read",
         &match (cost.read_bytes, cost.read_waste) {
             (Some(read), Some(waste)) => format!("{}, waste {waste:.3}", bytes(read)),
-            _ => "unknown: no encoded sizes are given".into(),
+            _ => "unknown: encoded sizes are not given for all arrays".into(),
         },
     ]);
     let output = cost.output_bytes[job.spec.dtype as usize];

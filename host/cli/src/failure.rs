@@ -15,8 +15,10 @@ pub enum Failure {
     Usage(Box<clap::Error>),
     /// An error with a status.
     Error(Error),
-    /// Bad arguments, with a line for each fault: `INVAL`.
+    /// Bad arguments, with a line for each fault.
     Faults {
+        /// What they have in common.
+        status: Status,
         /// What has them.
         head: String,
         /// Each with its place.
@@ -24,6 +26,8 @@ pub enum Failure {
     },
     /// Standard output cannot be written.
     Output(io::Error),
+    /// This signal, once everything temporary is removed.
+    Interrupted(i32),
     /// A bug of ours, told already.
     Panic,
 }
@@ -31,6 +35,18 @@ pub enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::Error(error)
+    }
+}
+
+impl From<damacy_bench::failure::Failure> for Failure {
+    fn from(failure: damacy_bench::failure::Failure) -> Self {
+        use damacy_bench::failure::Failure as Bench;
+        match failure {
+            Bench::Error(error) => Failure::Error(error),
+            Bench::Faults { status, head, faults } => Failure::Faults { status, head, faults },
+            Bench::Interrupted(signal) => Failure::Interrupted(signal),
+            Bench::Output(error) => Failure::Output(error),
+        }
     }
 }
 
@@ -60,9 +76,10 @@ impl Failure {
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Failure::Output(error) => (Status::Io, format!("standard output cannot be written: {error}")),
             Failure::Error(error) => (error.status(), message_with_causes(&error)),
-            Failure::Faults { head, faults } => {
+            Failure::Interrupted(signal) => damacy_bench::interrupt::die_of(signal),
+            Failure::Faults { status, head, faults } => {
                 let lines: String = faults.iter().map(|fault| format!("\n  {}", one_line(fault))).collect();
-                return tell(Status::Inval, &(one_line(&head) + &lines));
+                return tell(status, &(one_line(&head) + &lines));
             }
             Failure::Panic => (Status::Internal, "this is a bug of damacy".to_owned()),
         };

@@ -38,6 +38,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(&args),
         Command::Estimate(args) => estimate::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Bench(args) => {
+            let command: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+            Ok(damacy_bench::command::run(&args, &command)?)
+        }
         Command::Completions { shell } => {
             let shell = match shell {
                 Shell::Bash => clap_complete::Shell::Bash,

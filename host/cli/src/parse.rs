@@ -11,50 +11,7 @@ pub struct Shape(pub Vec<u64>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds(pub Vec<(u64, u64)>);
 
-/// Bytes: `1048576`, `64KiB`, `64MiB`, `1GiB`, `500MB`.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit: u64 = match unit {
-        "" | "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "TiB" => 1 << 40,
-        "kB" | "KB" => 1000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "TB" => 1_000_000_000_000,
-        _ => return Err(format!("{text:?} is no size; {ACCEPTED_BYTES}")),
-    };
-    let number: u64 = number.parse().map_err(|_| format!("{text:?} is no size; {ACCEPTED_BYTES}"))?;
-    number.checked_mul(unit).ok_or_else(|| format!("{text:?} is beyond 2^64 - 1 bytes"))
-}
-
-/// What [`bytes`] takes.
-pub const ACCEPTED_BYTES: &str =
-    "accepted are whole bytes, or a whole number with KiB, MiB, GiB, TiB, kB, MB, GB or TB";
-
-/// A time above 0: `1`, `0.5`, `1s`, `50ms`, `2min`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let refused = || format!("{text:?} is no time; {ACCEPTED_TIME}");
-    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit = match unit {
-        "" | "s" => 1.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "min" => 60.0,
-        _ => return Err(refused()),
-    };
-    let seconds = number.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0).ok_or_else(refused)? * unit;
-    let time =
-        Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero() && time.as_secs() <= 1_000_000_000);
-    time.ok_or_else(refused)
-}
-
-/// What [`duration`] takes.
-pub const ACCEPTED_TIME: &str = "accepted are seconds above 0, or a number with s, ms, us or min";
+pub use damacy_bench::units::{ACCEPTED_BYTES, ACCEPTED_TIME, bytes, duration};
 
 /// `64,128,128`; nothing for arrays without axes.
 pub fn shape(text: &str) -> Result<Shape, String> {
@@ -164,21 +121,6 @@ pub fn limits(text: &str) -> Result<Limits, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_and_times() {
-        for (text, number) in [("0", 0), ("64MiB", 64 << 20), ("1kB", 1000), ("16777215TiB", 16_777_215 << 40)] {
-            assert_eq!(bytes(text), Ok(number));
-        }
-        for text in ["", "MiB", "-1", "1.5GiB", "1mib", "16777216TiB", "99999999999999999999"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
-        assert_eq!(duration("50ms"), Ok(Duration::from_millis(50)));
-        assert_eq!(duration("1.5"), Ok(Duration::from_millis(1500)));
-        for text in ["", "s", "0", "-1s", "inf", "NaN", "1h", "1e300s", "1e-300"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn shapes_and_boxes() {

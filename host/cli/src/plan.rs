@@ -67,7 +67,7 @@ fn text(out: &mut dyn Write, job: &Job, samples: usize, planned: &Planned) -> io
         "read",
         &match (totals.read_bytes, totals.read_waste) {
             (Some(read), Some(waste)) => format!("{}, waste {waste:.3}", bytes(read)),
-            _ => "unknown: no encoded sizes are given".into(),
+            _ => "unknown: encoded sizes are not given for all arrays".into(),
         },
     ]);
     table.row(["output", &format!("{}, {} a batch", bytes(totals.output_bytes), bytes(totals.batch_bytes))]);

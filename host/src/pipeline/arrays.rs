@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::sandbox::Guest;
-use crate::zarr::Array;
+use crate::zarr::{Array, ReadHook};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use std::sync::Arc;
 const MOST: usize = 1024;
 
 /// The cache.
-#[derive(Default)]
 pub(super) struct Arrays {
     open: HashMap<Arc<str>, Entry>,
     clock: u64,
     metadata_bytes: u64,
+    hook: Option<ReadHook>,
 }
 
 struct Entry {
@@ -23,6 +23,11 @@ struct Entry {
 }
 
 impl Arrays {
+    /// No array is open; the hook goes to each one that is.
+    pub fn new(hook: Option<ReadHook>) -> Arrays {
+        Arrays { open: HashMap::new(), clock: 0, metadata_bytes: 0, hook }
+    }
+
     /// The array at a URI, opened (its metadata parsed in the sandbox) if it is not.
     ///
     /// # Errors
@@ -33,7 +38,7 @@ impl Arrays {
             entry.used = self.clock;
             return Ok(Arc::clone(&entry.array));
         }
-        let array = Arc::new(Array::open(uri, guest)?);
+        let array = Arc::new(Array::open(uri, guest)?.with_read_hook(self.hook.clone()));
         self.metadata_bytes += array.metadata_bytes();
         if self.open.len() >= MOST {
             let oldest = self.open.iter().min_by_key(|(_, entry)| entry.used).map(|(uri, _)| Arc::clone(uri));

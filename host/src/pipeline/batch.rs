@@ -8,6 +8,7 @@ use crate::Status;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a batch holds.
 #[derive(Clone)]
@@ -24,6 +25,19 @@ pub struct BatchInfo {
     pub nbytes: u64,
     /// One for each sample.
     pub tags: Vec<Option<Tag>>,
+    /// Its way through the pipeline.
+    pub timing: Timing,
+}
+
+/// When a batch was begun and when it was complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Id of the first batch of its look-ahead window: batches of one window share it.
+    pub window: u64,
+    /// Its window was planned, and handed to the workers.
+    pub formed: Instant,
+    /// Its last element was written.
+    pub complete: Instant,
 }
 
 impl fmt::Debug for BatchInfo {

@@ -7,6 +7,7 @@ use super::executor::Executor;
 use crate::error::{Error, Result};
 use crate::pipeline::Sample;
 use crate::sandbox::GuestLimits;
+use crate::zarr::ReadHook;
 use crate::{BatchSpec, Status};
 use std::time::Duration;
 
@@ -72,6 +73,9 @@ pub struct PipelineConfig {
     /// How long the consumer may hold every output buffer while it asks for batches, in one `pop` or in several, before
     /// `PoolStarved`. Default: for ever.
     pub pop_timeout: Option<Duration>,
+    /// Called before each read of chunk or shard-index bytes, on the thread that reads: to model a slow store, or to note
+    /// what is read. Default: none.
+    pub read_hook: Option<ReadHook>,
 }
 
 impl PipelineConfig {
@@ -84,6 +88,7 @@ impl PipelineConfig {
             queues: QueueLimits::default(),
             drop_last: true,
             pop_timeout: None,
+            read_hook: None,
         }
     }
 }

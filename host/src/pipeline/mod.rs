@@ -25,7 +25,7 @@ mod threads;
 mod window;
 mod worker;
 
-pub use batch::{Batch, BatchData, BatchInfo, Device};
+pub use batch::{Batch, BatchData, BatchInfo, Device, Timing};
 pub(crate) use check::{Expected, uses_per_sample};
 pub use config::{PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;

@@ -4,7 +4,7 @@
 //! that is too large for a planning limit or for the budget is halved until one batch alone is too large.
 
 use super::arrays::Arrays;
-use super::batch::BatchInfo;
+use super::batch::{BatchInfo, Timing};
 use super::budget::{Fit, decode_need, fit, refit};
 use super::check::{Expected, uses_per_sample};
 use super::config::{describe_batch, shortfall};
@@ -15,10 +15,11 @@ use super::output::Output;
 use super::state::{Shared, Slot};
 use super::stats::Stats;
 use super::window::{Target, Window, plan_bytes};
+use crate::Status;
 use crate::error::{Error, Result};
+use crate::opened::facts_unless_said;
 use crate::sandbox::Guest;
 use crate::zarr::Array;
-use crate::{BatchSpec, Status};
 use damacy_core::metadata::ArrayMetadata;
 use damacy_core::planner::{Plan, Request, SampleBox};
 use std::collections::HashMap;
@@ -29,7 +30,8 @@ use std::time::Instant;
 
 /// Runs until the pipeline is closed.
 pub(super) fn run(shared: &Shared, guest: Guest) {
-    let mut planner = Planner { shared, guest, arrays: Arrays::default() };
+    let arrays = Arrays::new(shared.config.read_hook.clone());
+    let mut planner = Planner { shared, guest, arrays };
     while let Some(taken) = former::next(shared) {
         let first = taken.first_batch;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| planner.window(taken))) {
@@ -233,7 +235,7 @@ impl Planner<'_> {
             None => &said,
         };
         let message = match array {
-            Some(array) => format!("{}: {said}; {place}; the array is {}", array.uri(), array.describe()),
+            Some(array) => format!("{}: {said}; {place}{}", array.uri(), facts_unless_said(array, said)),
             None => format!("{said}; {place}"),
         };
         Error::new(error.status, "plan", message)
@@ -276,14 +278,14 @@ impl Planner<'_> {
         let gpu = layout.zip(segment).map(|(layout, segment)| GpuWindow::new(layout, segment));
         let arrays = opened.arrays.clone();
         let window = Window::new(plan, arrays, taken.first_batch, shared.sizes.samples, targets, fresh, gpu);
+        let formed = Instant::now();
         let mut samples = std::mem::take(&mut taken.samples).into_iter();
         let slots: Vec<Slot> = memory
             .into_iter()
             .enumerate()
             .map(|(batch, memory)| {
                 let tags = samples.by_ref().take(shared.sizes.samples).map(|sample| sample.tag).collect();
-                let info =
-                    info(&shared.config.output, shared.sizes.sample_bytes, taken.first_batch + batch as u64, tags);
+                let info = info(shared, taken.first_batch + batch as u64, tags, taken.first_batch, formed);
                 Slot { info, memory, complete: false }
             })
             .collect();
@@ -373,8 +375,11 @@ enum Reserved {
     Closed,
 }
 
-fn info(spec: &BatchSpec, sample_bytes: usize, id: u64, tags: Vec<Option<super::Tag>>) -> BatchInfo {
-    let samples = tags.len() as u64;
+/// Batch `id`, not complete before its workers say so.
+fn info(shared: &Shared, id: u64, tags: Vec<Option<super::Tag>>, window: u64, formed: Instant) -> BatchInfo {
+    let (spec, samples) = (&shared.config.output, tags.len() as u64);
     let shape = std::iter::once(samples).chain(spec.shape.iter().copied()).collect();
-    BatchInfo { id, samples, shape, dtype: spec.dtype, nbytes: samples * sample_bytes as u64, tags }
+    let nbytes = samples * shared.sizes.sample_bytes as u64;
+    let timing = Timing { window, formed, complete: formed };
+    BatchInfo { id, samples, shape, dtype: spec.dtype, nbytes, tags, timing }
 }

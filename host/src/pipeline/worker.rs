@@ -178,6 +178,7 @@ impl<'a> Worker<'a> {
         let index = id.checked_sub(state.next_pop).and_then(|index| usize::try_from(index).ok());
         if let Some(slot) = index.and_then(|index| state.slots.get_mut(index)) {
             slot.complete = true;
+            slot.info.timing.complete = Instant::now();
             self.shared.consume.notify_all();
             self.shared.plan.notify_all();
         }

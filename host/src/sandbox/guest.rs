@@ -3,10 +3,8 @@
 //! An instance is made at the first call that needs one and serves many; after a trap, after a fork, or once its memory
 //! has grown past [`KEEP_BYTES`], the next call starts with a fresh one (a few microseconds).
 
-use super::bindings::Core;
 use super::bindings::exports::damacy::core::types;
 use super::instance::{Extra, Live, instantiate, over_memory, trapped};
-use super::limiter::Limiter;
 use super::map::{ArrayLists, array_param, request_lists};
 use super::watch::Stop;
 use super::{BLOCK_BYTES, GuestLimits, Sandbox, map};
@@ -21,7 +19,6 @@ use damacy_core::planner::{Plan, Request};
 use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
-use wasmtime::Store;
 use wasmtime::component::WasmList;
 
 /// Parameters of `convert.elements-in-place`.
@@ -79,8 +76,9 @@ impl Guest {
         limits: &MetadataLimits,
     ) -> Result<ArrayMetadata, Error> {
         let limits = map::metadata_limits(limits);
-        let array = self.call("parsing metadata", |core, store| {
-            core.damacy_core_metadata().call_parse(store, format.into(), bytes, limits)
+        let array = self.call("parsing metadata", |Live { store, instance, runtime, .. }| {
+            let metadata = runtime.interfaces.metadata.load(&mut *store, instance)?;
+            metadata.call_parse(store, format.into(), bytes, limits)
         })?;
         array.try_into()
     }
@@ -95,7 +93,9 @@ impl Guest {
             request.arrays.iter().zip(&lists).map(|(array, lists)| array_param(array, lists)).collect();
         let (samples, missing) = request_lists(request);
         let request = map::request_param(request, &arrays, &samples, &missing);
-        let plan = self.call("planning", |core, store| core.damacy_core_planner().call_window(store, request))?;
+        let plan = self.call("planning", |Live { store, instance, runtime, .. }| {
+            runtime.interfaces.planner.load(&mut *store, instance)?.call_window(store, request)
+        })?;
         Ok(plan.into())
     }
 
@@ -110,7 +110,9 @@ impl Guest {
             request.arrays.iter().zip(&lists).map(|(array, lists)| array_param(array, lists)).collect();
         let (samples, encoded) = (map::cost::samples(request), map::cost::encoded(request));
         let request = map::cost::request(request, &arrays, &samples, &encoded, advise);
-        let report = self.call("estimating", |core, store| core.damacy_core_cost().call_estimate(store, request))?;
+        let report = self.call("estimating", |Live { store, instance, runtime, .. }| {
+            runtime.interfaces.cost.load(&mut *store, instance)?.call_estimate(store, request)
+        })?;
         report.try_into()
     }
 
@@ -164,27 +166,25 @@ impl Guest {
     }
 
     /// One call into the guest, within its limits.
-    fn call<T>(&mut self, what: &str, call: impl FnOnce(&Core, &mut Store<Limiter>) -> Called<T>) -> Result<T, Error> {
+    fn call<T>(&mut self, what: &str, call: impl FnOnce(&mut Live) -> Called<T>) -> Result<T, Error> {
         self.leave_parent()?;
         self.call_live(what, call)
     }
 
     /// The same, where no fork can have come between.
-    fn call_live<T>(
-        &mut self,
-        what: &str,
-        call: impl FnOnce(&Core, &mut Store<Limiter>) -> Called<T>,
-    ) -> Result<T, Error> {
+    fn call_live<T>(&mut self, what: &str, call: impl FnOnce(&mut Live) -> Called<T>) -> Result<T, Error> {
         let limits = self.limits;
         self.spent.stop = None;
         self.make_live()?;
-        let Live { store, core, runtime } = self.live.as_mut().expect("it was made just now");
-        store.set_epoch_deadline(1);
-        store.data_mut().deadline = Instant::now().checked_add(limits.deadline);
-        store.data_mut().forget_refusal();
+        let live = self.live.as_mut().expect("it was made just now");
+        live.store.set_epoch_deadline(1);
+        live.store.data_mut().deadline = Instant::now().checked_add(limits.deadline);
+        live.store.data_mut().forget_refusal();
+        let runtime = live.runtime.clone();
         let running = runtime.clock.run();
-        let called = call(core, store);
+        let called = call(live);
         drop(running);
+        let store = &live.store;
         let (granted, refused) = (store.data().granted(), store.data().refused());
         let fuel_left = store.get_fuel().ok();
         let result = called.map_err(|trap| trapped(what, limits, &self.extra, store.data(), &trap));
@@ -255,8 +255,12 @@ impl Conversion<'_> {
     pub(crate) fn block<T>(&mut self, src: &[u8], read: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         let Conversion { ref mut guest, source, order, output } = *self;
         let needed = src.len() / source.width() * output.width();
-        guest.call_live("converting", |core, store| {
-            let function = core.damacy_core_convert().func_elements_in_place();
+        guest.call_live("converting", |Live { store, instance, convert, runtime }| {
+            let functions = match convert {
+                Some(functions) => functions,
+                None => convert.insert(runtime.interfaces.convert.load(&mut *store, instance)?),
+            };
+            let function = functions.func_elements_in_place();
             let function = function.func().typed::<ConvertParams<'_>, (WasmList<u8>,)>(&store)?;
             let (list,) = function.call(&mut *store, (source.into(), order.into(), output.into(), src))?;
             // The guest frees nothing after the call, so the list lies there until the next one.

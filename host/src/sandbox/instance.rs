@@ -1,6 +1,6 @@
 //! Making an instance, and what its traps mean: limits in -> a live instance, or an error and the limit that was met.
 
-use super::bindings::Core;
+use super::bindings::exports::damacy::core::convert;
 use super::limiter::Limiter;
 use super::runtime::{LARGEST_BYTES, Metering, Runtime};
 use super::watch::{Stop, Watch};
@@ -9,6 +9,7 @@ use crate::Status;
 use damacy_core::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
+use wasmtime::component::Instance;
 use wasmtime::{PoolConcurrencyLimitError, Store, StoreContextMut, Trap, UpdateDeadline};
 
 /// The most of a result that is not a plan: a refusal's words, an estimate, an array's facts. Bytes.
@@ -39,7 +40,9 @@ impl Extra {
 /// A live instance.
 pub(super) struct Live {
     pub(super) store: Store<Limiter>,
-    pub(super) core: Core,
+    pub(super) instance: Instance,
+    /// Looked up at the first conversion.
+    pub(super) convert: Option<convert::Guest>,
     pub(super) runtime: Arc<Runtime>,
 }
 
@@ -92,8 +95,8 @@ fn instance_of(
     if let Some(fuel) = extra.fuel {
         store.set_fuel(fuel.saturating_sub(burned)).map_err(|error| (error, None))?;
     }
-    match runtime.pre.instantiate(&mut store) {
-        Ok(core) => Ok(Live { store, core, runtime }),
+    match runtime.pre.instance_pre().instantiate(&mut store) {
+        Ok(instance) => Ok(Live { store, instance, convert: None, runtime }),
         Err(error) => Err((error, store.data().refused())),
     }
 }

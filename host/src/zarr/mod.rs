@@ -9,6 +9,7 @@ mod chain;
 mod codecs;
 mod document;
 mod file;
+mod hook;
 pub(crate) mod node;
 mod open;
 mod permute;
@@ -24,6 +25,7 @@ use chain::Refusal;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat};
 use document::Decoder;
 use file::Object;
+pub use hook::{ReadHook, ReadRequest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use work::Buffers;
@@ -58,6 +60,7 @@ pub struct Array {
     metadata_bytes: u64,
     decoder: Decoder,
     cache: Cache,
+    hook: Option<ReadHook>,
 }
 
 /// The encoded bytes of one chunk.
@@ -88,6 +91,12 @@ impl Array {
     /// `NotFound` (a group is named with the arrays inside), `Io`, `Decode`, `Unsupported`, `Budget`; each names the URI.
     pub fn open(uri: &str, parser: &mut dyn ParseMetadata) -> Result<Array> {
         open::open(uri, parser)
+    }
+
+    /// The same array, whose reads of chunks and shard indexes are announced to a function first.
+    pub fn with_read_hook(mut self, hook: Option<ReadHook>) -> Array {
+        self.hook = hook;
+        self
     }
 
     /// The URI it was opened by.
@@ -154,7 +163,7 @@ impl Array {
         let Some(region) = found else { return Ok(None) };
         chain.check_len(region.len, max_bytes).map_err(|e| self.refused("read", &place, &e))?;
         let mut bytes = reuse;
-        file::read_range(&object.file, &path, region.offset, region.len, &mut bytes).map_err(|e| self.about(e))?;
+        self.read(&object, &path, region, &mut bytes)?;
         Ok(Some(Encoded { bytes, place }))
     }
 
@@ -230,8 +239,7 @@ impl Array {
             let index = self.cache.index(&key, object.identity, || {
                 let (start, len) = shard.range(region.len).map_err(|e| self.refused("read", place, &e))?;
                 let mut bytes = Vec::new();
-                file::read_range(&object.file, path, region.offset + start, len, &mut bytes)
-                    .map_err(|e| self.about(e))?;
+                self.read(object, path, Region { offset: region.offset + start, len }, &mut bytes)?;
                 *index_bytes += len;
                 shard.read(&bytes).map_err(|e| self.refused("read", place, &e))
             })?;
@@ -246,6 +254,15 @@ impl Array {
             key.extend(inside);
         }
         Ok(Some(region))
+    }
+
+    /// Reads bytes of an object, which are announced first.
+    fn read(&self, object: &Object, path: &Path, region: Region, bytes: &mut Vec<u8>) -> Result<()> {
+        let Region { offset, len } = region;
+        if let Some(hook) = &self.hook {
+            hook.before(&ReadRequest { path, offset, len });
+        }
+        file::read_range(&object.file, path, offset, len, bytes).map_err(|e| self.about(e))
     }
 
     /// An error about one chunk, with the array's facts.

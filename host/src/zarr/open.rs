@@ -47,7 +47,7 @@ pub(super) fn array(
     let decoder = Decoder::new(&metadata, bytes)
         .map_err(|e| Error::new(e.status, "open", format!("{uri}: {} ({})", e.what, super::describe(&metadata))))?;
     let metadata_bytes = bytes.len() as u64;
-    Ok(Array { uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default() })
+    Ok(Array { uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default(), hook: None })
 }
 
 pub(super) fn at(uri: &str, error: Error) -> Error {
@@ -121,10 +121,12 @@ pub(super) fn no_array(uri: &str, root: &Path) -> Error {
             format!("{uri}: a file, not an array: give the array's directory (stores inside a file are not read)")
         }
         Ok(_) if is_group(root) => {
-            format!("{uri}: a group, not an array; {}", list(root))
+            let (inside, found) = list(root);
+            let deeper = if found { "" } else { "; inspect lists those further down" };
+            format!("{uri}: a group, not an array; {inside}{deeper}")
         }
         Ok(_) => {
-            format!("{uri}: no array: the directory has neither zarr.json nor .zarray; {}", list(root))
+            format!("{uri}: no array: the directory has neither zarr.json nor .zarray; {}", list(root).0)
         }
         Err(_) => format!("{uri}: no array: there is no directory {}", root.display()),
     };
@@ -135,9 +137,9 @@ fn is_group(root: &Path) -> bool {
     root.join("zarr.json").exists() || root.join(".zgroup").exists()
 }
 
-/// `arrays inside: a, b`: the arrays one level below.
-fn list(root: &Path) -> String {
-    let Ok(entries) = fs::read_dir(root) else { return "it cannot be listed".into() };
+/// `arrays inside: a, b`: the arrays one level below, and whether there are any (or they cannot be listed).
+fn list(root: &Path) -> (String, bool) {
+    let Ok(entries) = fs::read_dir(root) else { return ("it cannot be listed".into(), true) };
     let mut entries = entries.filter_map(io::Result::ok);
     let mut names: Vec<String> = entries
         .by_ref()
@@ -149,11 +151,12 @@ fn list(root: &Path) -> String {
     let more = names.len().saturating_sub(MAX_LISTED);
     names.truncate(MAX_LISTED);
     let examined = if entries.next().is_some() { " (of the first 100 entries)" } else { "" };
-    match (names.is_empty(), more) {
+    let text = match (names.is_empty(), more) {
         (true, _) => format!("no arrays directly inside{examined}"),
         (false, 0) => format!("arrays inside{examined}: {}", names.join(", ")),
         (false, more) => format!("arrays inside{examined}: {} and {more} more", names.join(", ")),
-    }
+    };
+    (text, !names.is_empty())
 }
 
 fn is_array(path: &Path) -> bool {

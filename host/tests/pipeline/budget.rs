@@ -90,8 +90,8 @@ fn buffers_that_a_finished_plan_gave_room_to_are_used() {
     config.queues.lookahead_samples = Some(1);
     config.pop_timeout = Some(Duration::from_secs(2));
     let pipeline = Pipeline::new(config.clone()).unwrap();
-    pipeline.push(good(vec![row(&store, 0, 400)])).unwrap();
     let before = pipeline.stats().memory_bytes;
+    pipeline.push(good(vec![row(&store, 0, 400)])).unwrap();
     pipeline.pop(PATIENCE).unwrap();
     let plan = pipeline.stats().peak_memory_bytes - before - (MIB + (64 << 10) + 4) - 800;
     assert!(plan > 10 * 800, "{plan}");

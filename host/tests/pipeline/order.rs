@@ -1,11 +1,12 @@
 //! Batches come out in push order, samples are pulled lazily, tags come back.
 
 use crate::store::{PATIENCE, Store, as_u16, config, good, pipeline, row, values};
+use damacy::zarr::ReadHook;
 use damacy::{Pipeline, Sample, Status, Tag};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 #[test]
 fn an_endless_generator_is_pulled_no_further_than_the_look_ahead() {
@@ -94,4 +95,49 @@ fn several_consumers_share_the_batches() {
     });
     assert_eq!(ids.len(), 60);
     assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), (0..60).collect());
+}
+
+#[test]
+fn a_batch_knows_its_window_and_when_it_was_formed_and_complete() {
+    let store = Store::new(&[100], &[9]);
+    let mut config = config(2, &[5]);
+    config.queues.lookahead_samples = Some(4);
+    let begun = Instant::now();
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good((0..8).map(|i| row(&store, i, 5)).collect())).unwrap();
+    let timings: Vec<_> = (0..4).map(|_| pipeline.pop(PATIENCE).unwrap().info().timing).collect();
+    let windows: Vec<u64> = timings.iter().map(|timing| timing.window).collect();
+    // Windows of two batches, or smaller where the samples were late.
+    assert!(windows.iter().zip(0u64..).all(|(&window, id)| window == id || window + 1 == id), "{windows:?}");
+    for timing in timings {
+        assert!(begun < timing.formed && timing.formed < timing.complete && timing.complete < Instant::now());
+    }
+}
+
+#[test]
+fn every_read_is_announced_with_its_file_and_range_before_it_is_done() {
+    let store = Store::new(&[100], &[10]);
+    let announced = Arc::new(Mutex::new(Vec::new()));
+    let (mut config, seen) = (config(1, &[20]), Arc::clone(&announced));
+    config.read_hook = Some(ReadHook::new(move |read| {
+        seen.lock().unwrap().push((read.path.to_owned(), read.offset, read.len));
+    }));
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good(vec![row(&store, 35, 20)])).unwrap();
+    assert_eq!(as_u16(&pipeline.pop(PATIENCE).unwrap()), values(&[(35, 55)]));
+    let mut announced = announced.lock().unwrap().clone();
+    announced.sort();
+    assert_eq!(announced, [3, 4, 5].map(|chunk| (store.chunk_path(&[chunk]), 0, 20)));
+}
+
+#[test]
+fn a_panic_in_the_read_hook_is_the_error_of_its_batch() {
+    let store = Store::new(&[100], &[10]);
+    let mut config = config(1, &[20]);
+    config.read_hook = Some(ReadHook::new(|_| panic!("no such luck")));
+    let pipeline = Pipeline::new(config).unwrap();
+    pipeline.push(good(vec![row(&store, 35, 20)])).unwrap();
+    let error = pipeline.pop(PATIENCE).expect_err("the hook panics");
+    assert_eq!(error.status(), Status::Internal);
+    assert!(error.message().contains("no such luck"), "{error}");
 }

@@ -59,6 +59,17 @@ fn a_group_is_named_with_the_arrays_inside() {
 }
 
 #[test]
+fn of_a_group_of_groups_inspect_knows_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(".zgroup"), r#"{"zarr_format": 2}"#).expect("written");
+    let deep = folder.path().join("deep");
+    fs::create_dir(&deep).expect("a folder");
+    fs::write(deep.join(".zgroup"), r#"{"zarr_format": 2}"#).expect("written");
+    let error = refusal(folder.path());
+    assert_refused(&error, Status::NotFound, &["a group", "no arrays directly inside", "inspect"]);
+}
+
+#[test]
 fn the_list_of_arrays_is_bounded() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join(".zgroup"), r#"{"zarr_format": 2}"#).expect("written");

@@ -29,7 +29,7 @@ def convert(
     engine: Engine | str = "native",
     threads: SupportsIndex | None = None,
 ) -> np.ndarray[Any, Any]:
-    """Converts an array: values clamp to integer outputs, and round to nearest, ties to even, in float outputs.
+    """Converts an array: truncated, then clamped to integer outputs (NaN is 0); to nearest, ties to even, for floats.
 
     Args:
         array: Any CPU array that NumPy or DLPack can view, with any strides and in either byte order: integers of

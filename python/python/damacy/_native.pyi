@@ -1,7 +1,7 @@
 """The compiled module: what the pure-Python surface stands on. Not for direct use."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, final
 
 from damacy._estimate import Job
@@ -14,6 +14,7 @@ __all__ = [
     "after_fork",
     "at_exit",
     "before_fork",
+    "bench",
     "convert",
     "cuda_device_count",
     "cuda_unavailable",
@@ -96,3 +97,6 @@ def before_fork() -> None:
 
 def after_fork() -> None:
     """Undoes :func:`before_fork`."""
+
+def bench(args: Sequence[str], python: str) -> int:
+    """The benchmark's command, for a process of its own: its exit code. Peers run with the program `python`."""

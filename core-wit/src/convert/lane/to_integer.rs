@@ -1,7 +1,7 @@
 //! float32 to integers where conversions saturate and make NaN 0 by themselves, as `as` does (WebAssembly, aarch64).
 
 use super::Lane;
-use crate::rules::{F32, Rule};
+use crate::rules::{F16, F32, Rule};
 
 macro_rules! as_written {
     ($($output:ty)*) => {$(
@@ -40,3 +40,21 @@ impl Lane<u64> for F32 {
         if value >= 2.0 * TWO_63 { u64::MAX } else { integer }
     }
 }
+
+/// Without float32 in between: what is below 1 becomes 0 and infinity passes every limit, so of float16's forms only NaN needs
+/// care, and the exponent's new bias is one addition.
+macro_rules! from_half {
+    ($($output:ty)*) => {$(
+        impl Lane<$output> for F16 {
+            #[inline(always)]
+            fn lane<const WIDE: bool>(self) -> $output {
+                let half = if self.0 & 0x7fff > 0x7c00 { 0 } else { self.0 };
+                let magnitude = f32::from_bits((u32::from(half & 0x7fff) << 13) + ((127 - 15) << 23)) as i32;
+                // All ones for negative values.
+                let sign = i32::from(half as i16 >> 15);
+                ((magnitude ^ sign) - sign).max(<$output>::MIN.into()).min(<$output>::MAX.into()) as $output
+            }
+        }
+    )*};
+}
+from_half!(u8 u16 i8 i16);

@@ -46,7 +46,12 @@ pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
         open(&args.input).and_then(|(file, len)| npy_input(file, len)).map_err(about_input)?
     } else {
         let Some(source) = args.source else {
-            return Err(Failure::usage("convert", "a raw input needs --source (files whose names end in .npy do not)"));
+            let why = if args.input.is_dir() {
+                "the input is a directory; accepted are .npy files and files of raw elements, not Zarr arrays"
+            } else {
+                "a raw input needs --source (files whose names end in .npy do not)"
+            };
+            return Err(Failure::usage("convert", why));
         };
         open(&args.input).and_then(|(file, len)| raw_input(file, len, source, args)).map_err(about_input)?
     };

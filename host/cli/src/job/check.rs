@@ -1,8 +1,8 @@
 //! Checks that go on after a fault: a JSON tree -> values, and a list of everything that is wrong with it, each with its
 //! place and what is accepted there.
 
-use super::json::Json;
 use crate::failure::Failure;
+use damacy_bench::json::Json;
 use std::fmt;
 
 /// Faults that are told; more are counted.
@@ -84,7 +84,7 @@ impl Problems {
         if self.more > 0 {
             faults.push(format!("and {} more", self.more));
         }
-        Err(Failure::Faults { head, faults })
+        Err(Failure::Faults { status: damacy::Status::Inval, head, faults })
     }
 
     /// The members of an object that has no others than these, each once; `None` for what is no object.

@@ -5,6 +5,7 @@
 use super::{Crops, Job};
 use crate::failure::Failure;
 use damacy::{Error, Status};
+use damacy_bench::random::SplitMix64;
 use damacy_core::metadata::ArrayMetadata;
 use damacy_core::planner::SampleBox;
 
@@ -53,55 +54,9 @@ fn sample(
     let bounds = |axis: usize| {
         // Where nothing fits, the planner says so in its own words.
         let starts = if fits { (length[axis] - shape[axis]) / stride[axis] } else { 0 };
-        let number = if starts == u64::MAX { random.next() } else { random.below(starts + 1) };
+        let number = if starts == u64::MAX { random.number() } else { random.below(starts + 1) };
         let start = if fits { number * stride[axis] } else { 0 };
         (start, start.saturating_add(shape[axis]))
     };
     Ok(SampleBox { array: chosen as u32, bounds: (0..shape.len()).map(bounds).collect() })
-}
-
-/// Steele, Lea and Flood's generator.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below a bound, all alike: the few numbers that would favour some are drawn again.
-    fn below(&mut self, bound: u64) -> u64 {
-        let first = bound.wrapping_neg() % bound;
-        loop {
-            let wide = u128::from(self.next()) * u128::from(bound);
-            if wide as u64 >= first {
-                return (wide >> 64) as u64;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_generator_is_splitmix64() {
-        // The published first outputs for seed 1234567.
-        let mut random = SplitMix64(1_234_567);
-        assert_eq!([random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
-    }
-
-    #[test]
-    fn draws_below_a_bound_reach_all_of_it() {
-        let mut random = SplitMix64(0);
-        let mut seen = [0u32; 7];
-        for _ in 0..7000 {
-            seen[random.below(7) as usize] += 1;
-        }
-        assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
-    }
 }

@@ -3,7 +3,6 @@
 
 mod check;
 mod draw;
-mod json;
 mod open;
 mod read;
 

@@ -1,11 +1,11 @@
 //! A job in JSON -> a [`Job`], or everything that is wrong with it at once.
 
 use super::check::{Members, Place, Problems};
-use super::json::Json;
 use super::{Advise, Crops, Job, JobArray, Origin, Store};
 use crate::failure::Failure;
 use crate::parse;
 use damacy::{BatchSpec, Dtype, PlanLimits};
+use damacy_bench::json::Json;
 use damacy_core::cost::Encoded;
 use damacy_core::metadata::ZarrFormat;
 use damacy_core::planner::SampleBox;

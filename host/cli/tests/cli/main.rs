@@ -1,5 +1,6 @@
 //! The real program, run as users run it: arguments and files in -> exit code, standard output and standard error.
 
+mod bench;
 mod convert;
 mod hostile;
 mod inspect;

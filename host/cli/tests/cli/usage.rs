@@ -6,10 +6,10 @@ use super::support::{array, damacy, fixture, shell, text};
 fn help_has_examples_everywhere_and_says_the_exit_codes() {
     let help = damacy(["--help"]);
     assert_eq!(help.code, 0);
-    for part in ["inspect", "plan", "estimate", "convert", "completions", "Exit codes", "20  BUDGET"] {
+    for part in ["inspect", "plan", "estimate", "convert", "bench", "completions", "Exit codes", "20  BUDGET"] {
         assert!(help.out.contains(part), "{part}");
     }
-    for command in ["inspect", "plan", "estimate", "convert", "completions"] {
+    for command in ["inspect", "plan", "estimate", "convert", "bench", "completions"] {
         let help = damacy([command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.out.contains("Examples:\n") && help.out.contains(&format!("damacy {command}")), "{}", help.out);

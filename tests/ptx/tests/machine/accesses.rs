@@ -30,6 +30,13 @@ fn vectors_are_one_access_each() {
 #[test]
 fn narrow_loads_are_extended() {
     let heap = Heap::default();
+    // Nothing is left above a register's own bits.
+    let shifted =
+        "ld.param.u64 %rd0, [x0]; ld.global.s8 %r0, [%rd0]; shr.u32 %r1, %r0, 4; st.global.b32 [%rd0+4], %r1;";
+    let byte = heap.place(&[0x80; 8]);
+    run(shifted, 1, 1, &[byte], &heap).expect("it runs");
+    assert_eq!(heap.read(byte + 4, 4).expect("there"), 0x0fff_fff8u32.to_le_bytes());
+
     let from = heap.place(&[0x80, 0xff, 0, 0x80, 0xfe, 0xff, 0xff, 0xff]);
     let to = heap.allocate(64);
     let body = "ld.param.u64 %rd0, [x0]; ld.param.u64 %rd1, [x1];\n\

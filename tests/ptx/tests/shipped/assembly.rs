@@ -1,7 +1,7 @@
 //! Random batches: boxes of chunks of mixed types and fills, of any rank, against the CPU's kernels.
 
 use super::device::{Device, module};
-use super::flat::noise;
+use super::flat::{elements, noise};
 use damacy_core::convert::{Crop, Kernel};
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
@@ -79,18 +79,18 @@ fn any_source(random: &mut impl FnMut() -> u64) -> SourceType {
 }
 
 fn one(random: &mut impl FnMut() -> u64, extent: Vec<u64>, target: Vec<u64>, sample: u64, source: SourceType) -> Owned {
-    let elements = if random().is_multiple_of(5) {
-        Elements::Fill((0..source.width()).map(|_| random() as u8).collect())
+    let content = if random().is_multiple_of(5) {
+        Elements::Fill(elements(source, 1, random))
     } else {
         // Chunks of high rank are made larger elsewhere.
         let more = if extent.len() > 6 { 1 } else { 3 };
         let start: Vec<u64> = extent.iter().map(|_| random() % more).collect();
         let shape: Vec<u64> =
             extent.iter().zip(&start).map(|(extent, start)| start + extent + random() % more).collect();
-        let bytes = shape.iter().product::<u64>() as usize * source.width();
-        Elements::Chunk { bytes: (0..bytes).map(|_| random() as u8).collect(), shape, start }
+        let count = shape.iter().product::<u64>() as usize;
+        Elements::Chunk { bytes: elements(source, count, random), shape, start }
     };
-    Owned { source, elements, extent, target, sample }
+    Owned { source, elements: content, extent, target, sample }
 }
 
 /// Bytes between neighbours along each axis, C order.
@@ -237,8 +237,8 @@ fn job_of_high_rank(random: &mut impl FnMut() -> u64, rank: usize, output: Dtype
     let mut one = one(random, extent.clone(), vec![0; rank], 0, source);
     if let Elements::Chunk { .. } = one.elements {
         let shape: Vec<u64> = extent.iter().zip(&start).map(|(extent, start)| extent + start).collect();
-        let bytes = shape.iter().product::<u64>() as usize * one.source.width();
-        one.elements = Elements::Chunk { bytes: (0..bytes).map(|_| random() as u8).collect(), shape, start };
+        let count = shape.iter().product::<u64>() as usize;
+        one.elements = Elements::Chunk { bytes: elements(one.source, count, random), shape, start };
     }
     Job { output, samples: 1, shape: extent, uses: vec![one] }
 }

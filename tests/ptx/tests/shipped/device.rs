@@ -2,6 +2,7 @@
 //!
 //! Each launch has allocations of its own, of exactly the bytes that a kernel may touch, so that any other access is a fault.
 
+use crate::gpu::{self, Gpu};
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda::table::Table;
 use damacy_cuda_kernels::abi::{self, AssembleParams, ConvertParams};
@@ -67,19 +68,27 @@ impl Device {
 
     /// A batch of `output` from a table, and sources that lie from offset 0 on. Bytes that no box has are 0xcd.
     pub fn assemble(self, output: Dtype, table: &Table, sources: &[u8]) -> (Vec<u8>, Statistics) {
+        let mut batch = vec![0xcd; table.batch_bytes() as usize];
+        let statistics = self.assemble_into(output, table, sources, 0, &mut batch);
+        (batch, statistics)
+    }
+
+    /// Writes a table's boxes into a batch that lies `offset` bytes past a multiple of 256.
+    fn assemble_into(self, output: Dtype, table: &Table, sources: &[u8], offset: u64, batch: &mut [u8]) -> Statistics {
         let heap = Heap::default();
-        let memory: &dyn Memory = &heap;
         let source_base = place(&heap, 0, sources);
-        let batch = heap.allocate(table.batch_bytes() as usize);
+        let destination = heap.allocate_past(offset, batch.len());
+        heap.store(destination, batch).expect("just allocated");
         let mut bytes = vec![0; table.bytes()];
         table.write(&mut bytes).expect("as large as that");
         let records = heap.place(&bytes);
-        let AssembleParams { source_base, batch, uses, axes, tile_uses, tiles } =
-            table.params(source_base, batch, records).expect("aligned");
+        let AssembleParams { source_base, batch: to, uses, axes, tile_uses, tiles } =
+            table.params(source_base, destination, records).expect("aligned");
         let blocks = self.blocks.unwrap_or(table.blocks(1).max(1));
-        let parameters = [source_base, batch, uses, axes, tile_uses, tiles];
-        let statistics = self.launch(abi::assemble_entry(output), blocks, &parameters, memory);
-        (heap.read(batch, table.batch_bytes() as usize).expect("allocated"), statistics)
+        let parameters = [source_base, to, uses, axes, tile_uses, tiles];
+        let statistics = self.launch(abi::assemble_entry(output), blocks, &parameters, &heap);
+        heap.load(destination, batch).expect("allocated");
+        statistics
     }
 
     /// Launches a kernel of 64-bit parameters.
@@ -93,5 +102,24 @@ impl Device {
         };
         let kernel = module().kernel(entry).unwrap_or_else(|| panic!("no kernel {entry}"));
         kernel.launch(&launch, memory).unwrap_or_else(|fault| panic!("{fault}"))
+    }
+}
+
+impl Gpu for Device {
+    fn convert(
+        &mut self,
+        (source, output): (SourceType, Dtype),
+        elements: u64,
+        (from, from_at): (&gpu::Memory, usize),
+        (to, to_at): (&mut gpu::Memory, usize),
+    ) {
+        let input = &from[from_at..][..elements as usize * source.width()];
+        let (got, _) = Device::convert(*self, source, output, input, [from_at as u64, to_at as u64]);
+        to[to_at..][..got.len()].copy_from_slice(&got);
+    }
+
+    fn assemble(&mut self, output: Dtype, table: &Table, arena: &gpu::Memory, batch: (&mut gpu::Memory, usize)) {
+        let bytes = table.batch_bytes() as usize;
+        self.assemble_into(output, table, arena, batch.1 as u64, &mut batch.0[batch.1..][..bytes]);
     }
 }

@@ -2,8 +2,10 @@
 
 use super::device::{Device, module};
 use crate::conformance::rule;
+use crate::vectors;
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda_kernels::abi::convert_entry;
+use std::sync::OnceLock;
 
 /// Numbers that look random, the same ones in each run.
 pub fn noise(seed: u64) -> impl FnMut() -> u64 {
@@ -14,6 +16,25 @@ pub fn noise(seed: u64) -> impl FnMut() -> u64 {
         state ^= state << 17;
         state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
     }
+}
+
+/// So many elements: random ones, and as many of the judged vectors' inputs, which lie where rounding and clamping begin.
+pub fn elements(source: SourceType, count: usize, random: &mut impl FnMut() -> u64) -> Vec<u8> {
+    static JUDGED: OnceLock<Vec<vectors::Pair>> = OnceLock::new();
+    let mut inputs = JUDGED.get_or_init(vectors::pairs).iter().filter(|pair| pair.source == source);
+    let judged = &inputs.nth((random() % 10) as usize).expect("ten outputs").input;
+    let width = source.width();
+    let mut bytes = Vec::with_capacity(count * width);
+    for _ in 0..count {
+        let value = random();
+        if value.is_multiple_of(2) {
+            let at = (value >> 8) as usize % (judged.len() / width) * width;
+            bytes.extend_from_slice(&judged[at..at + width]);
+        } else {
+            bytes.extend((0..width).map(|_| random() as u8));
+        }
+    }
+    bytes
 }
 
 /// By the scalar rules.
@@ -42,7 +63,7 @@ fn check(
     start: Start,
     random: &mut impl FnMut() -> u64,
 ) {
-    let input: Vec<u8> = (0..elements * source.width()).map(|_| random() as u8).collect();
+    let input = self::elements(source, elements, random);
     let widths = [source.width() as u64, output.width() as u64];
     let together = random() % 16;
     let offsets = match start {
@@ -79,7 +100,7 @@ fn tiles_and_more() {
                     check(device, source, output, elements, start, &mut random);
                 }
             }
-            let input: Vec<u8> = (0..8192 * source.width()).map(|_| random() as u8).collect();
+            let input = self::elements(source, 8192, &mut random);
             let (got, _) = Device::default().convert(source, output, &input, [0, 0]);
             assert_eq!(got, expected(source, output, &input), "{source} -> {output}, all aligned");
         }
@@ -92,7 +113,7 @@ fn every_alignment() {
     let mut random = noise(3);
     for source in SourceType::ALL {
         for output in Dtype::ALL {
-            let input: Vec<u8> = (0..150 * source.width()).map(|_| random() as u8).collect();
+            let input = self::elements(source, 150, &mut random);
             let expected = expected(source, output, &input);
             for from in (0..16).step_by(source.width()) {
                 for to in (0..16).step_by(output.width()) {

@@ -2,6 +2,7 @@
 
 use super::device::Device;
 use crate::conformance::{Backend, reversed};
+use crate::gpu::check_jobs;
 use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
 use damacy_ptx::Races;
@@ -45,6 +46,12 @@ crate::conformance!(flat, Flat(Device::default()));
 crate::conformance!(flat_with_another_nan, Flat(other()));
 crate::conformance!(assembly, Assembly(Device::default()));
 crate::conformance!(assembly_with_another_nan, Assembly(other()));
+
+/// The random batches that the kernels' code passes on the host.
+#[test]
+fn random_batches_of_all_kernels() {
+    check_jobs(&mut Device { blocks: Some(2), ..Device::default() }, 0..600);
+}
 
 /// No two threads touch the same byte of the output.
 #[test]

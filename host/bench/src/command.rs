@@ -1,0 +1,243 @@
+//! `damacy bench` and `python -m damacy.bench`: arguments -> scenarios run, results written, a table.
+
+use crate::compare;
+use crate::dataset::{self, Dataset};
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::progress::Progress;
+use crate::results::{Results, SCHEMA_VERSION};
+use crate::run::Runner;
+use crate::scenario::{self, DtypeName, Generate, NAMES, Scenario};
+use crate::{machine, peers, store, table};
+use clap::{Args, Subcommand, ValueEnum};
+use damacy::Dtype;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What `--help` says below the options.
+pub const HELP: &str = "\
+A scenario is a file (host/scenarios/*.json, or your own), or one of the built-in ones by name:
+  smoke, default, mixed-dtypes, mixed-codecs, small-crops, aligned-scan, many-arrays, one-array, high-latency, held-batches
+
+docs/bench.md explains scenarios, results and the rule of compare.
+
+Examples:
+  damacy bench default
+  damacy bench host/scenarios/default.json --peers tensorstore
+  damacy bench my.json --sweep dtype --repeat 7 --data /scratch --out results
+  damacy bench compare before/results.json after/results.json
+  damacy bench schema > scenario.schema.json";
+
+/// `damacy bench`
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = HELP)]
+pub struct BenchArgs {
+    /// What to do instead of running scenarios
+    #[command(subcommand)]
+    pub action: Option<Action>,
+    /// Scenarios: files, or names of built-in ones
+    #[arg(value_name = "SCENARIO", required = true)]
+    pub scenarios: Vec<String>,
+    /// Rounds of each; five or more can be compared
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub repeat: u64,
+    /// Run each scenario in all ten output types
+    #[arg(long, value_enum)]
+    pub sweep: Option<Sweep>,
+    /// Folder for results.json and report.html, made at the end
+    #[arg(long, default_value = "damacy-bench")]
+    pub out: PathBuf,
+    /// Keep generated data here and use it again; else it is temporary
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// Loaders to run beside ours, in turn with it: tensorstore, zarr, zarrs
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub peers: Vec<String>,
+    /// The Python to run peers with
+    #[arg(long, value_name = "PROGRAM")]
+    pub python: Option<PathBuf>,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing on standard error while running
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// What is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sweep {
+    /// The output type
+    Dtype,
+}
+
+/// What else the command does.
+#[derive(Subcommand, Debug)]
+pub enum Action {
+    /// Say which differences between two results are beyond the runs' noise
+    Compare {
+        /// A results.json
+        first: PathBuf,
+        /// Another, of the same scenarios
+        second: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of scenarios
+    Schema,
+    /// List the built-in scenarios
+    List,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Wrong scenarios and files; what stops a run; predictions that do not hold.
+pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
+    match &args.action {
+        None => bench(args, command),
+        Some(Action::Compare { first, second, json }) => {
+            let comparison = compare::compare(&compare::read(first)?, &compare::read(second)?)?;
+            print(&if *json { pretty(&comparison)? } else { table::comparison(&comparison) })
+        }
+        Some(Action::Schema) => print(&scenario::schema_text()),
+        Some(Action::List) => {
+            let line = |name: &&str| {
+                let text = scenario::builtin(name).unwrap_or_default();
+                scenario::read(name, text.as_bytes()).map(|s| format!("{name:14} {}\n", s.description))
+            };
+            print(&NAMES.iter().map(line).collect::<Result<String>>()?)
+        }
+    }
+}
+
+fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
+    // Everything that can be refused is, before data is generated.
+    let scenarios = args.scenarios.iter().map(|name| load(name)).collect::<Result<Vec<Scenario>>>()?;
+    let scenarios = match args.sweep {
+        None => scenarios,
+        Some(Sweep::Dtype) => sweep(&scenarios)?,
+    };
+    distinct(&scenarios)?;
+    store::check(&args.out)?;
+    let mut opened = Vec::new();
+    for scenario in &scenarios {
+        opened.push(dataset::open(scenario, &scenario.name)?.map(Rc::new));
+    }
+    let python = peers::Python::new(&args.peers, args.python.as_deref())?;
+    let _watch = Watch::new();
+    let progress = Progress::new(args.quiet);
+    let mut results = Results {
+        schema_version: SCHEMA_VERSION,
+        created: String::new(),
+        command: command.to_vec(),
+        machine: machine::machine(),
+        versions: machine::versions(),
+        runs: Vec::new(),
+    };
+    // Generated arrays, as long as a later scenario needs them.
+    let mut generated: Vec<(Generate, Rc<Dataset>)> = Vec::new();
+    for (index, (scenario, given)) in scenarios.iter().zip(&opened).enumerate() {
+        let dataset = match (given, &scenario.dataset.generate) {
+            (Some(dataset), _) => Rc::clone(dataset),
+            (None, Some(generate)) => match generated.iter().find(|(of, _)| of == generate) {
+                Some((_, dataset)) => Rc::clone(dataset),
+                None => {
+                    let threads = machine::cores() as usize;
+                    let made = dataset::generate(generate, args.data.as_deref(), threads, &progress);
+                    let made = Rc::new(made.map_err(|failure| failure.about(&scenario.name))?);
+                    generated.push((generate.clone(), Rc::clone(&made)));
+                    made
+                }
+            },
+            (None, None) => return Err(Failure::internal("a scenario without arrays")),
+        };
+        let runner = Runner::new(scenario, &dataset);
+        let mut beside = python.start(scenario, &dataset, &runner, &progress)?;
+        let run = runner.run(args.repeat, &mut beside, &progress).map_err(|failure| failure.about(&scenario.name))?;
+        let rate = run.summary.get("samples_per_s").map_or(0.0, |spread| spread.median);
+        progress.say(&format!("{} in {}: {rate:.1} samples/s", run.name, run.dtype));
+        for peer in &run.peers {
+            results.versions.extend(peer.version.clone().map(|version| (peer.name.clone(), version)));
+        }
+        results.runs.push(run);
+        generated
+            .retain(|(of, _)| scenarios[index + 1..].iter().any(|later| later.dataset.generate.as_ref() == Some(of)));
+    }
+    results.created = machine::now();
+    progress.clear();
+    store::write(&args.out, "results.json", pretty(&results)?.as_bytes())?;
+    print(&if args.json { pretty(&results)? } else { table::results(&results) })?;
+    progress.say(&format!("written: {}", args.out.join("results.json").display()));
+    let failed = results.runs.iter().flat_map(|run| run.checks.iter().filter(|c| !c.passed).map(move |c| (run, c)));
+    let failed: Vec<String> =
+        failed.map(|(run, check)| format!("{} in {}: {}: {}", run.name, run.dtype, check.name, check.detail)).collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::internal(format!("this does not hold: {}", failed.join("; "))))
+    }
+}
+
+/// Reads a scenario, from a file or a built-in one.
+fn load(name: &str) -> Result<Scenario> {
+    if !Path::new(name).exists()
+        && let Some(text) = scenario::builtin(name)
+    {
+        return scenario::read(name, text.as_bytes());
+    }
+    let path = Path::new(name);
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(scenario::MAX_BYTES + 1).read_to_end(&mut text));
+    read.map_err(|error| {
+        let what = format!("is no built-in scenario ({}) and cannot be read", NAMES.join(", "));
+        Failure::file(path, &what, error)
+    })?;
+    if text.len() as u64 > scenario::MAX_BYTES {
+        return Err(Failure::inval(format!(
+            "{name} is too large for a scenario: accepted are {} bytes",
+            scenario::MAX_BYTES
+        )));
+    }
+    let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
+    scenario::read(&stem, &text)
+}
+
+/// Each scenario in each output type.
+fn sweep(scenarios: &[Scenario]) -> Result<Vec<Scenario>> {
+    let mut all = Vec::new();
+    for scenario in scenarios {
+        for dtype in Dtype::ALL {
+            let mut one = scenario.clone();
+            one.pipeline.dtype = DtypeName(dtype);
+            // A wider type may not fit the memory.
+            scenario::check_again(&one)?;
+            all.push(one);
+        }
+    }
+    Ok(all)
+}
+
+fn distinct(scenarios: &[Scenario]) -> Result<()> {
+    for (index, one) in scenarios.iter().enumerate() {
+        let same = |other: &&Scenario| other.name == one.name && other.pipeline.dtype == one.pipeline.dtype;
+        if scenarios[..index].iter().any(|other| same(&other)) {
+            let message = format!("two scenarios are called {}; accepted is each name once", one.name);
+            return Err(Failure::inval(message));
+        }
+    }
+    Ok(())
+}
+
+fn pretty(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::internal(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
+}

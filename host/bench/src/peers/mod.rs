@@ -1,0 +1,85 @@
+//! Other loaders beside ours: what was found about each. Each runs in a Python process of its own (`damacy.bench.peer`), which
+//! [`process`] talks to; `docs/bench.md` has the protocol.
+
+mod process;
+
+pub use process::Python;
+
+use crate::failure::Result;
+use crate::results::Round;
+use crate::summary::Spread;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A peer that runs beside ours: one pass right before each of our passes, and one right after.
+pub trait Beside {
+    /// A timed pass.
+    ///
+    /// # Errors
+    /// What stopped it.
+    fn before(&mut self) -> Result<()>;
+
+    /// A timed pass.
+    ///
+    /// # Errors
+    /// What stopped it.
+    fn after(&mut self) -> Result<()>;
+
+    /// What was found, beside our rounds with so many threads.
+    fn result(&mut self, ours: &[Round], threads: u64) -> PeerResult;
+}
+
+/// One peer in one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeerResult {
+    /// `tensorstore`, `zarr`, `zarrs`.
+    pub name: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// Why it could not run; all else is then empty.
+    pub unavailable: Option<String>,
+    /// The setting that the rounds used, as found by the search.
+    pub setting: Map<String, Value>,
+    /// Everything that was tried, within our memory budget.
+    pub search: Vec<Tried>,
+    /// One for each of our rounds.
+    pub rounds: Vec<PeerRound>,
+    /// Samples a second over its passes.
+    pub samples_per_s: Option<Spread>,
+    /// Our samples a second / its own, of each round.
+    pub ratio: Option<Spread>,
+    /// How its batches compare with ours, element by element.
+    pub equality: Option<Equality>,
+    /// Of the time by which our median pass is shorter than its own, the part that decodes avoided explain:
+    /// `decodes_avoided x decode busy time / chunks decoded / threads`, at most 1. Null where it is not slower.
+    pub lead_from_decodes_avoided: Option<f64>,
+}
+
+/// A setting that was tried.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The setting.
+    pub setting: Map<String, Value>,
+    /// Each pass.
+    pub pass_s: Vec<f64>,
+}
+
+/// The peer's passes around one of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeerRound {
+    /// The pass before ours.
+    pub before_s: f64,
+    /// The pass after ours.
+    pub after_s: f64,
+}
+
+/// Element by element, in an untimed pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Equality {
+    /// Elements compared.
+    pub elements: u64,
+    /// Of them, those whose bits differ.
+    pub differing: u64,
+    /// Where its cast differs from ours, in words: null if nothing differs.
+    pub note: Option<String>,
+}

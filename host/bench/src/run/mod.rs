@@ -1,0 +1,281 @@
+//! A scenario over arrays that are there -> [`results::Run`]: a cold pass, then rounds of passes, each with the ceilings and
+//! the peers measured beside it.
+
+mod ceiling;
+mod pass;
+mod predict;
+
+use crate::dataset::Dataset;
+use crate::failure::Result;
+use crate::interrupt;
+use crate::latency::Latency;
+use crate::peers::{Beside, PeerResult};
+use crate::progress::Progress;
+use crate::results::{self, BatchTimes, Ceiling, Check, Cold, Memory, Predicted, Round, Timeline};
+use crate::scenario::{Engine, Scenario};
+use crate::summary::Spread;
+use crate::{crops, machine};
+use ceiling::{Ceilings, Work};
+use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, PipelineConfig, QueueLimits, Sample};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+/// How far a measured waste may be from the predicted one.
+const TOLERANCE: f64 = 0.01;
+
+/// A scenario, ready to run.
+pub struct Runner<'a> {
+    scenario: &'a Scenario,
+    dataset: &'a Dataset,
+    samples: Vec<Sample>,
+    output: BatchSpec,
+    config: PipelineConfig,
+    threads: u64,
+    latency: Option<Latency>,
+}
+
+impl<'a> Runner<'a> {
+    /// Draws the crops.
+    pub fn new(scenario: &'a Scenario, dataset: &'a Dataset) -> Runner<'a> {
+        let sampling = &scenario.sampling;
+        let sample = |crop: damacy_core::planner::SampleBox| Sample {
+            uri: dataset.uris[crop.array as usize].clone(),
+            bounds: crop.bounds,
+            tag: None,
+        };
+        let samples = crops::draw(sampling, &dataset.arrays).into_iter().map(sample).collect();
+        let output =
+            BatchSpec { samples: sampling.samples, shape: sampling.crop.clone(), dtype: scenario.pipeline.dtype.0 };
+        let threads = scenario.pipeline.threads.unwrap_or_else(machine::cores);
+        let folder = dataset.uris.first().and_then(|uri| Path::new(&**uri).parent()).unwrap_or(Path::new(""));
+        let latency = scenario.store.as_ref().map(|store| Latency::new(store, folder));
+        let engine = match scenario.pipeline.engine {
+            Engine::Native => damacy::Engine::Native,
+            Engine::Sandbox => damacy::Engine::Sandbox,
+        };
+        let limits = CpuLimits {
+            max_memory_bytes: scenario.pipeline.memory.0,
+            workers: Some(threads as usize),
+            output_buffers: None,
+        };
+        let config = PipelineConfig {
+            executor: CpuExecutor { engine, limits }.into(),
+            queues: QueueLimits { lookahead_samples: scenario.pipeline.lookahead.map(|ahead| ahead as usize) },
+            read_hook: latency.as_ref().map(Latency::hook),
+            ..PipelineConfig::new(output.clone())
+        };
+        Runner { scenario, dataset, samples, output, config, threads, latency }
+    }
+
+    /// The samples, in order.
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// Worker threads.
+    pub fn threads(&self) -> u64 {
+        self.threads
+    }
+
+    /// Bytes of all batches of a pass.
+    pub fn output_bytes(&self) -> u64 {
+        self.crops().output_bytes
+    }
+
+    /// An untimed pass whose batches `keep` sees.
+    ///
+    /// # Errors
+    /// Those of the pipeline and of `keep`.
+    pub fn pass(&self, keep: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+        pass::pass(&self.config, &self.samples, &self.scenario.consumer, 0, Some(keep), &|_| ()).map(drop)
+    }
+
+    /// Runs it: one cold pass and `repeat` rounds. Peers run before and after each of our passes.
+    ///
+    /// # Errors
+    /// Those of the pipeline; an interruption.
+    pub fn run(&self, repeat: u64, peers: &mut [Box<dyn Beside>], progress: &Progress) -> Result<results::Run> {
+        let (scenario, sampling) = (self.scenario, &self.scenario.sampling);
+        let memory = scenario.pipeline.memory.0;
+        let pricer = predict::Pricer::new(&self.output, self.dataset, &self.samples, self.threads, memory);
+        let crops = self.crops();
+        let batch_bytes = crops.output_bytes / crops.batches;
+        let forecast = pricer.forecast(predict::window(scenario, self.dataset, batch_bytes, self.threads))?;
+        let timed = |what: &str| {
+            let note = |done| {
+                progress.step(|| format!("{}: {what}, {done} of {} batches", scenario.name, sampling.batches));
+            };
+            pass::pass(&self.config, &self.samples, &scenario.consumer, sampling.warmup, None, &note)
+        };
+        let cold = timed("cold pass")?;
+        let mut ceilings = Ceilings::new(&self.dataset.uris, self.threads as usize, self.latency.clone())?;
+        let mut known: Option<(Vec<Range<usize>>, Predicted, Work)> = None;
+        let (mut rounds, mut batches): (Vec<Round>, Vec<Vec<BatchTimes>>) = (Vec::new(), Vec::new());
+        for number in 0..repeat {
+            interrupt::check()?;
+            peers.iter_mut().try_for_each(|peer| peer.before())?;
+            let pass = timed(&format!("round {} of {repeat}", number + 1))?;
+            peers.iter_mut().try_for_each(|peer| peer.after())?;
+            let windows = windows(&pass.batches, sampling.samples as usize);
+            let same = known.as_ref().is_some_and(|(of, ..)| *of == windows);
+            if !same {
+                let (predicted, work) =
+                    (pricer.windows(&windows)?, ceilings.work(&self.output, &self.samples, &windows)?);
+                known = Some((windows, predicted, work));
+            }
+            let mut round = pass.round;
+            if let Some((_, predicted, work)) = &known {
+                round.predicted = *predicted;
+                round.ceiling = self.ceiling(&ceilings, work, round.samples_per_s)?;
+            }
+            rounds.push(round);
+            batches.push(pass.batches);
+        }
+        let peers = peers.iter_mut().map(|peer| peer.result(&rounds, self.threads)).collect::<Vec<PeerResult>>();
+        let used = rounds.iter().map(|round| round.peak_memory_bytes).max().unwrap_or(0);
+        let memory = Memory { budget_bytes: memory, peak_bytes: used };
+        Ok(results::Run {
+            name: scenario.name.clone(),
+            dtype: self.output.dtype.full_name().to_owned(),
+            scenario: scenario.clone(),
+            dataset: self.dataset.facts(),
+            crops,
+            cold: Cold {
+                setup_s: cold.round.setup_s,
+                first_batch_s: cold.round.first_batch_s,
+                pass_s: cold.round.pass_s,
+            },
+            summary: summary(&rounds),
+            checks: checks(&rounds, &memory),
+            forecast,
+            memory,
+            timeline: timeline(&rounds, &mut batches),
+            rounds,
+            peers,
+        })
+    }
+
+    fn crops(&self) -> results::Crops {
+        let sampling = &self.scenario.sampling;
+        let elements: u64 = sampling.crop.iter().product();
+        let count = sampling.samples * sampling.batches;
+        let width =
+            |array: &damacy_core::metadata::ArrayMetadata| array.source.map_or(0, |source| source.width() as u64);
+        let widths: BTreeMap<&str, u64> =
+            self.dataset.uris.iter().map(|uri| &**uri).zip(self.dataset.arrays.iter().map(width)).collect();
+        results::Crops {
+            batches: sampling.batches,
+            warmup_batches: sampling.warmup,
+            samples: sampling.samples,
+            elements,
+            output_bytes: count * elements * self.output.dtype.width() as u64,
+            source_bytes: self.samples.iter().map(|sample| elements * widths[&*sample.uri]).sum(),
+        }
+    }
+
+    fn ceiling(&self, ceilings: &Ceilings, work: &Work, samples_per_s: f64) -> Result<Ceiling> {
+        let (both_s, read_s, decode_s) = (ceilings.both(work)?, ceilings.read(work)?, ceilings.decode(work)?);
+        let most = self.samples.len() as f64 / both_s.max(1e-9);
+        Ok(Ceiling { read_s, decode_s, both_s, samples_per_s: most, efficiency: samples_per_s / most })
+    }
+}
+
+/// The windows of a pass, as ranges of samples.
+fn windows(batches: &[BatchTimes], samples: usize) -> Vec<Range<usize>> {
+    let mut windows: Vec<Range<usize>> = Vec::new();
+    for batch in batches {
+        let (at, end) = (batch.window as usize * samples, (batch.id as usize + 1) * samples);
+        match windows.last_mut().filter(|window| window.start == at) {
+            Some(window) => window.end = end,
+            None => windows.push(at..end),
+        }
+    }
+    windows
+}
+
+/// The round with the median pass.
+fn timeline(rounds: &[Round], batches: &mut [Vec<BatchTimes>]) -> Timeline {
+    let mut order: Vec<usize> = (0..rounds.len()).collect();
+    order.sort_by(|a, b| rounds[*a].pass_s.total_cmp(&rounds[*b].pass_s));
+    let Some(&round) = order.get(order.len().saturating_sub(1) / 2) else { return Timeline::default() };
+    Timeline { round: round as u64, batches: std::mem::take(&mut batches[round]) }
+}
+
+/// A figure of a round, and its name.
+pub type Figure = (&'static str, fn(&Round) -> f64);
+
+/// The figures that comparisons use.
+pub const FIGURES: [Figure; 12] = [
+    ("samples_per_s", |round| round.samples_per_s),
+    ("steady_samples_per_s", |round| round.steady_samples_per_s),
+    ("first_batch_s", |round| round.first_batch_s),
+    ("setup_s", |round| round.setup_s),
+    ("pass_s", |round| round.pass_s),
+    ("output_bytes_per_s", |round| round.output_bytes_per_s),
+    ("source_bytes_per_s", |round| round.source_bytes_per_s),
+    ("wait_s", |round| round.wait_s),
+    ("efficiency", |round| round.ceiling.efficiency),
+    ("decode_waste", |round| round.decode_waste),
+    ("read_waste", |round| round.read_waste),
+    ("peak_memory_bytes", |round| round.peak_memory_bytes as f64),
+];
+
+fn summary(rounds: &[Round]) -> BTreeMap<String, Spread> {
+    let spread = |of: fn(&Round) -> f64| Spread::of(&rounds.iter().map(of).collect::<Vec<f64>>());
+    FIGURES.iter().filter_map(|(name, of)| Some(((*name).to_owned(), spread(*of)?))).collect()
+}
+
+/// What must hold in every round.
+fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let mut waste = |name: &str, pairs: Vec<(f64, f64)>| {
+        let off = |(found, predicted): &(f64, f64)| (found - predicted).abs() / predicted.max(f64::MIN_POSITIVE);
+        let Some(worst) = pairs.iter().copied().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };
+        let (found, predicted) = worst;
+        let detail =
+            format!("{found:.4} measured, {predicted:.4} predicted ({:.3} % off at most)", 100.0 * off(&worst));
+        checks.push(Check { name: name.to_owned(), passed: off(&worst) <= TOLERANCE, detail });
+    };
+    waste("decode waste as predicted", rounds.iter().map(|r| (r.decode_waste, r.predicted.decode_waste)).collect());
+    let read = rounds.iter().filter_map(|r| Some((r.read_waste, r.predicted.read_waste?)));
+    waste("read waste as predicted", read.collect());
+    let chunks = |r: &Round| (r.chunks_decoded + r.chunks_missing, r.predicted.chunks);
+    let (found, predicted): (Vec<u64>, Vec<u64>) = rounds.iter().map(chunks).unzip();
+    checks.push(Check {
+        name: "chunks as predicted".to_owned(),
+        passed: found == predicted,
+        detail: format!("{found:?} handled, {predicted:?} predicted"),
+    });
+    checks.push(Check {
+        name: "memory within the budget".to_owned(),
+        passed: memory.peak_bytes <= memory.budget_bytes,
+        detail: format!("{} bytes at most of {}", memory.peak_bytes, memory.budget_bytes),
+    });
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_put_together_out_of_their_batches() {
+        let batch = |id, window| BatchTimes { id, window, ..BatchTimes::default() };
+        let batches = [batch(0, 0), batch(1, 0), batch(2, 2), batch(3, 3), batch(4, 3)];
+        assert_eq!(windows(&batches, 4), [0..8, 8..12, 12..20]);
+    }
+
+    #[test]
+    fn a_waste_that_is_off_by_more_than_a_hundredth_fails() {
+        let round = |found| Round {
+            decode_waste: found,
+            predicted: Predicted { decode_waste: 1.0, ..Predicted::default() },
+            ..Round::default()
+        };
+        let memory = Memory { budget_bytes: 10, peak_bytes: 11 };
+        let passed = |found| checks(&[round(1.0), round(found)], &memory).iter().map(|c| c.passed).collect::<Vec<_>>();
+        assert_eq!(passed(1.009), [true, true, false]);
+        assert_eq!(passed(0.98), [false, true, false]);
+    }
+}

@@ -1,0 +1,111 @@
+//! What the cost model says of a pass: before it, for windows of the configured look-ahead, and of the windows formed in it.
+
+use crate::dataset::Dataset;
+use crate::failure::Result;
+use crate::results::{Forecast, Predicted};
+use crate::scenario::Scenario;
+use damacy::cost::{Crops, Encoded, Job, JobArray};
+use damacy::{BatchSpec, Sample};
+use damacy_core::cost::memory::{Sizes, decode_need, fit, window_batches};
+use std::ops::Range;
+
+/// Samples of a window when none is asked for, as in the pipeline.
+const DEFAULT_LOOKAHEAD: u64 = 256;
+
+/// Prices crops of a data set.
+pub(super) struct Pricer<'a> {
+    job: Job,
+    samples: &'a [Sample],
+}
+
+/// Sums over windows.
+#[derive(Default)]
+struct Sums {
+    needed: u64,
+    decoded: u64,
+    used: f64,
+    read: Option<u64>,
+    chunks: f64,
+    uses: f64,
+    memory: u64,
+    least: u64,
+}
+
+impl<'a> Pricer<'a> {
+    pub(super) fn new(
+        output: &BatchSpec,
+        dataset: &Dataset,
+        samples: &'a [Sample],
+        threads: u64,
+        memory: u64,
+    ) -> Pricer<'a> {
+        let array = |(uri, sizes): (&std::sync::Arc<str>, &Option<Vec<u64>>)| JobArray {
+            encoded: sizes.as_ref().map_or(Encoded::Unknown, |sizes| Encoded::Chunks(sizes.clone())),
+            ..JobArray::new(std::sync::Arc::clone(uri))
+        };
+        let arrays = dataset.uris.iter().zip(&dataset.sizes).map(array).collect();
+        Pricer { job: Job { workers: threads, memory_bytes: memory, ..Job::new(output.clone(), arrays) }, samples }
+    }
+
+    /// Of the windows that a pipeline formed, as ranges of samples.
+    pub(super) fn windows(&self, windows: &[Range<usize>]) -> Result<Predicted> {
+        let sums = self.sums(windows.iter().cloned())?;
+        let waste = |bytes: u64| bytes as f64 / sums.needed.max(1) as f64;
+        Ok(Predicted {
+            decode_waste: waste(sums.decoded),
+            read_waste: sums.read.map(waste),
+            chunks: sums.chunks as u64,
+            uses: sums.uses as u64,
+        })
+    }
+
+    /// Before a pass.
+    pub(super) fn forecast(&self, window: u64) -> Result<Forecast> {
+        let step = window.min(self.samples.len() as u64).max(1) as usize;
+        let ranges = (0..self.samples.len()).step_by(step).map(|at| at..(at + step).min(self.samples.len()));
+        let sums = self.sums(ranges)?;
+        let waste = |bytes: u64| bytes as f64 / sums.needed.max(1) as f64;
+        Ok(Forecast {
+            window,
+            decode_waste: waste(sums.decoded),
+            use_waste: sums.used / sums.needed.max(1) as f64,
+            read_waste: sums.read.map(waste),
+            memory_bytes: sums.memory,
+            least_memory_bytes: sums.least,
+        })
+    }
+
+    fn sums(&self, windows: impl Iterator<Item = Range<usize>>) -> Result<Sums> {
+        let mut sums = Sums { read: Some(0), ..Sums::default() };
+        for window in windows {
+            let samples = &self.samples[window];
+            let crops = Crops::Boxes(samples.to_vec());
+            let job = Job { window: samples.len() as u64, crops, ..self.job.clone() };
+            let cost = damacy::estimate(&job)?.report.estimate;
+            sums.needed += cost.needed_bytes;
+            sums.decoded += cost.decoded_bytes;
+            sums.used += cost.use_waste * cost.needed_bytes as f64;
+            sums.read = sums.read.zip(cost.read_bytes).map(|(sum, more)| sum + more);
+            sums.chunks += cost.chunks;
+            sums.uses += cost.uses;
+            sums.memory = sums.memory.max(cost.host.total_bytes);
+            sums.least = sums.least.max(cost.host.least_bytes);
+        }
+        Ok(sums)
+    }
+}
+
+/// Samples of a window, as the pipeline will form them while nothing holds it up.
+pub(super) fn window(scenario: &Scenario, dataset: &Dataset, batch_bytes: u64, threads: u64) -> u64 {
+    let chunk = |array: &damacy_core::metadata::ArrayMetadata| {
+        let width = array.source.map_or(0, |source| source.width() as u64);
+        array.chunk_shape().iter().fold(width, |bytes, &extent| bytes.saturating_mul(extent))
+    };
+    let largest = dataset.arrays.iter().map(chunk).max().unwrap_or(0);
+    let memory_bytes = scenario.pipeline.memory.0;
+    let sizes = Sizes { batch_bytes, workers: threads, max_buffers: u64::MAX, memory_bytes };
+    let buffers = fit(&sizes, decode_need(largest), 0).map_or(2, |fitted| fitted.buffers);
+    let samples = scenario.sampling.samples;
+    let ahead = scenario.pipeline.lookahead.unwrap_or(DEFAULT_LOOKAHEAD) / samples;
+    window_batches(ahead.max(1), buffers) * samples
+}

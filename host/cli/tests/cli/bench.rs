@@ -1,0 +1,198 @@
+//! `damacy bench`: a whole small run, what is refused before it, interruptions, comparisons. No test looks at a speed.
+
+use super::support::{DAMACY, damacy, fixture, repository, shell, text};
+use serde_json::{Value, json};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn scenario(name: &str) -> String {
+    let path = repository("host/scenarios").join(format!("{name}.json"));
+    text(&path).to_owned()
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let list = std::fs::read_dir(folder).expect("a folder");
+    list.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn write(folder: &Path, scenario: &Value) -> String {
+    let path = folder.join("scenario.json");
+    std::fs::write(&path, scenario.to_string()).expect("written");
+    text(&path).to_owned()
+}
+
+#[test]
+fn the_smoke_scenario_runs_and_its_predictions_hold() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let run = damacy(["bench", &scenario("smoke"), "--repeat", "2", "--out", text(&out), "--quiet"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    for part in ["smoke", "float32", "samples/s", "decode waste as predicted", "holds"] {
+        assert!(run.out.contains(part), "{part} is not in {}", run.out);
+    }
+    assert!(!run.out.contains("FAILS"), "{}", run.out);
+    let written = std::fs::read_to_string(out.join("results.json")).expect("results");
+    let results: Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(results["schema_version"], 1);
+    let run = &results["runs"][0];
+    assert!(run["checks"].as_array().is_some_and(|all| all.len() == 4 && all.iter().all(|c| c["passed"] == true)));
+    assert_eq!(run["rounds"].as_array().map(Vec::len), Some(2));
+    // 12 batches of 4 crops of 16 x 32 x 32 elements of float32.
+    assert_eq!(run["crops"]["output_bytes"], 12 * 4 * 16 * 32 * 32 * 4);
+    let batches = run["timeline"]["batches"].as_array().expect("a time line");
+    let times =
+        |batch: &Value| ["formed_s", "complete_s", "popped_s", "released_s"].map(|t| batch[t].as_f64().unwrap());
+    assert_eq!(batches.len(), 12);
+    assert!(batches.iter().all(|batch| times(batch).is_sorted()), "{batches:?}");
+    assert_eq!(entries(folder.path()), ["out"]);
+}
+
+#[test]
+fn json_on_standard_output_is_what_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let data = folder.path().join("data");
+    let arguments = ["bench", "smoke", "--repeat", "1", "--json", "--out", text(&out), "--data", text(&data)];
+    let first = damacy(arguments).json();
+    let written = std::fs::read(out.join("results.json")).expect("results");
+    assert_eq!(first, serde_json::from_slice::<Value>(&written).expect("JSON"));
+    let second = damacy(arguments).json();
+    let generated = |results: &Value| results["runs"][0]["dataset"]["generate_s"].is_number();
+    assert_eq!((generated(&first), generated(&second)), (true, false), "kept data is used again");
+}
+
+#[test]
+fn a_sweep_has_all_output_types_over_one_set_of_arrays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results =
+        damacy(["bench", "smoke", "--sweep", "dtype", "--repeat", "1", "--json", "--out", text(folder.path())]).json();
+    let names: Vec<&str> =
+        results["runs"].as_array().expect("runs").iter().filter_map(|r| r["dtype"].as_str()).collect();
+    let all = ["float32", "bfloat16", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"];
+    assert_eq!(names, all);
+}
+
+#[test]
+fn arrays_given_by_uri_are_read_where_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = json!({"name": "given", "dataset": {"uris": [fixture("v3-shard"), fixture("v3-zstd")]},
+        "sampling": {"crop": [3, 4, 5], "samples": 2, "batches": 4, "warmup": 0}});
+    let path = write(folder.path(), &job);
+    let results = damacy(["bench", &path, "--repeat", "1", "--json", "--out", text(folder.path())]).json();
+    let run = &results["runs"][0];
+    assert_eq!(
+        (&run["dataset"]["fingerprint"], &run["rounds"][0]["predicted"]["read_waste"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(run["rounds"][0]["read_waste"].as_f64().expect("known after the pass") > 0.0);
+}
+
+#[test]
+fn what_cannot_run_is_refused_before_any_data_is_generated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let temporary = tempfile::tempdir().expect("a folder");
+    let good = json!({"dataset": {"generate": {"shape": [64, 64], "chunks": [16, 16]}}, "sampling": {"crop": [8, 8]}});
+    let with = |place: &str, value: Value| {
+        let mut scenario = good.clone();
+        *scenario.pointer_mut(place).expect("a place") = value;
+        scenario
+    };
+    let mut tight = good.clone();
+    tight["pipeline"] = json!({"memory": 1000});
+    let mut wrong = good.clone();
+    wrong["pipeline"] = json!({"dtype": "float64"});
+    for (scenario, code, parts) in [
+        (tight, 20, ["/pipeline/memory: 1000 bytes was given", "BUDGET"]),
+        (wrong, 12, ["/pipeline/dtype", "bfloat16 (bf16)"]),
+        (with("/sampling/crop", json!([8, 0])), 12, ["/sampling/crop/1", "from 1"]),
+        (with("/dataset", json!({"uris": ["/no/such/array"]})), 13, ["/dataset/uris/0: /no/such/array", "NOTFOUND"]),
+        (with("/dataset", json!({"uris": [fixture("v3-zstd")]})), 15, ["/sampling/crop", "3 axes"]),
+        (with("/dataset", json!({"uris": [fixture("v3-zstd"), fixture("v3-zstd")]})), 12, ["/dataset/uris/1", "once"]),
+    ] {
+        let path = write(folder.path(), &scenario);
+        let out = folder.path().join("out");
+        let line = format!("TMPDIR={} $DAMACY bench smoke {path} --out {}", text(temporary.path()), text(&out));
+        shell(&line).refused(code, &parts);
+        assert!(entries(temporary.path()).is_empty() && !out.exists());
+    }
+}
+
+#[test]
+fn wrong_arguments_say_what_is_accepted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "{}").expect("written");
+    damacy(["bench"]).refused(2, &["SCENARIO"]);
+    damacy(["bench", "smoke", "--repeat", "0"]).refused(2, &["1..=100"]);
+    damacy(["bench", "smoke", "--sweep", "engine"]).refused(2, &["dtype"]);
+    damacy(["bench", "nosuch"]).refused(13, &["nosuch is no built-in scenario (smoke, default,"]);
+    damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke"]);
+    damacy(["bench", "smoke", "--peers", "dask"])
+        .refused(12, &["\"dask\" is no peer; accepted are tensorstore, zarr, zarrs"]);
+    damacy(["bench", "smoke", "--peers", "zarr", "--python", "/no/such"]).refused(13, &["/no/such cannot be started"]);
+    damacy(["bench", "smoke", "--peers", "zarr", "--python", "false"])
+        .refused(12, &["false cannot import damacy.bench.peer"]);
+    damacy(["bench", "smoke", "--out", text(&file)]).refused(12, &["is no folder"]);
+    damacy(["bench", "compare", text(&file), text(&file)]).refused(12, &["holds no results of a benchmark"]);
+    std::fs::write(&file, r#"{"schema_version": 99}"#).expect("written");
+    damacy(["bench", "compare", text(&file), text(&file)]).refused(12, &["version 99", "accepted is version 1"]);
+}
+
+#[test]
+fn results_are_compared_with_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    damacy(["bench", "smoke", "--repeat", "5", "--quiet", "--out", text(folder.path())]);
+    let results = folder.path().join("results.json");
+    let compared = damacy(["bench", "compare", text(&results), text(&results)]);
+    assert_eq!(compared.code, 0, "{}", compared.err);
+    assert!(compared.out.contains("within noise") && !compared.out.contains("beyond noise\n"), "{}", compared.out);
+    let json = damacy(["bench", "compare", text(&results), text(&results), "--json"]).json();
+    assert_eq!(json["differences"].as_array().map(Vec::len), Some(7));
+}
+
+/// Runs a benchmark whose temporary data goes to `temporary`.
+fn start(scenario: &str, temporary: &Path, out: &Path) -> Child {
+    Command::new(DAMACY)
+        .args(["bench", scenario, "--repeat", "100", "--out", text(out)])
+        .env("TMPDIR", temporary)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts")
+}
+
+/// Waits until there is a data folder for which `there` holds.
+fn wait_for(temporary: &Path, there: impl Fn(&Path) -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !entries(temporary).iter().any(|name| there(&temporary.join(name))) {
+        assert!(Instant::now() < until, "no data after a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_interruption_leaves_no_results_and_no_data() {
+    for (scenario, complete, signal) in [("default", false, "INT"), ("smoke", true, "TERM"), ("smoke", true, "INT")] {
+        let (temporary, place) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let out = place.path().join("out");
+        let mut child = start(scenario, temporary.path(), &out);
+        // While the arrays are written, or while the passes run.
+        wait_for(temporary.path(), |folder| !complete || folder.join("damacy-bench.json").exists());
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(shell(&format!("kill -{signal} {}", child.id())).code, 0);
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.signal(), Some(if signal == "INT" { 2 } else { 15 }), "{scenario} {signal}");
+        assert!(entries(temporary.path()).is_empty(), "{:?}", entries(temporary.path()));
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn the_schema_and_the_built_in_scenarios_are_printed() {
+    let committed = std::fs::read_to_string(repository("host/scenarios/scenario.schema.json")).expect("a schema");
+    assert_eq!(damacy(["bench", "schema"]).out, committed);
+    let list = damacy(["bench", "list"]).out;
+    assert!(list.lines().count() == 10 && list.contains("held-batches"), "{list}");
+}
