@@ -3,7 +3,7 @@
 //! Places are percentages, so a phone needs no other picture. What a bar stands for is told by its pattern and its words too.
 
 use super::html::Html;
-use super::parts::short;
+use super::parts::wrapped;
 
 /// What a bar stands for; each looks different without colour too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,54 +40,74 @@ pub(super) struct Bar {
     pub kind: Kind,
 }
 
-/// Height of a bar with its words.
+/// Height of a bar with one line of words, and of each further line.
 const ROW: usize = 44;
+const LINE: usize = 17;
+/// Widths of a phone's chart, of a letter and of a bold one, to break labels by.
+const NARROW: usize = 284;
+const LETTER: usize = 7;
+const BOLD: usize = 9;
 
 /// A chart of bars from zero on; `mark` is a line at a value, with its meaning.
 pub(super) fn bars(title: &str, bars: &[Bar], mark: Option<(f64, &str)>) -> Html {
     let ends = bars.iter().flat_map(|bar| [bar.value, bar.range.map_or(0.0, |range| range.1)]);
     let most = ends.chain(mark.map(|mark| mark.0)).filter(|x| x.is_finite()).fold(0.0, f64::max);
     let mut inside = Html::element("title", &[], title.into());
-    for (index, bar) in bars.iter().enumerate() {
-        inside.push(row(bar, index * ROW, most));
+    let mut height = 0;
+    for bar in bars {
+        let lines = lines(bar);
+        inside.push(row(bar, &lines, height, most, mark.map(|mark| mark.0)));
+        height += ROW + LINE * (lines.len() - 1);
     }
-    let mut height = bars.len() * ROW;
     if let Some((value, meaning)) = mark {
-        let at = part(value, most);
-        let bottom = (height + 2).to_string();
-        inside.push(Html::empty("line", &[("class", "mark"), ("x1", &at), ("x2", &at), ("y1", "0"), ("y2", &bottom)]));
-        height += 20;
-        let (y, end) = ((height - 4).to_string(), value > most * 0.5);
-        let anchor = if end { "end" } else { "start" };
-        let words = [("class", "small"), ("x", at.as_str()), ("y", &y), ("text-anchor", anchor)];
+        height += 16;
+        let (x, y) = (part(value, most), (height - 4).to_string());
+        let anchor = if value > most * 0.5 { "end" } else { "start" };
+        let words = [("class", "small"), ("x", x.as_str()), ("y", &y), ("text-anchor", anchor)];
         inside.push(Html::element("text", &words, meaning.into()));
     }
     svg(title, height, inside)
 }
 
-fn row(bar: &Bar, top: usize, most: f64) -> Html {
-    let y = |below: usize| (top + below).to_string();
-    let words = |class: &'static str, x: &str, anchor: &str, text: &str| {
-        Html::element("text", &[("class", class), ("x", x), ("y", &y(14)), ("text-anchor", anchor)], text.into())
+/// A label in lines that leave room for the value on a phone too.
+fn lines(bar: &Bar) -> Vec<String> {
+    let room = NARROW.saturating_sub(bar.shown.chars().count() * BOLD) / LETTER;
+    wrapped(&bar.label, room.max(12), 3)
+}
+
+fn row(bar: &Bar, lines: &[String], top: usize, most: f64, mark: Option<f64>) -> Html {
+    let below = top + LINE * (lines.len() - 1);
+    let words = |class: &str, x: &str, y: usize, anchor: &str, text: &str| {
+        let y = y.to_string();
+        Html::element("text", &[("class", class), ("x", x), ("y", &y), ("text-anchor", anchor)], text.into())
     };
     let rect = |class: &str, width: &str| {
-        Html::empty(
-            "rect",
-            &[("class", class), ("x", "0"), ("y", &y(21)), ("width", width), ("height", "14"), ("rx", "2")],
-        )
+        let y = (below + 21).to_string();
+        Html::empty("rect", &[("class", class), ("x", "0"), ("y", &y), ("width", width), ("height", "14"), ("rx", "2")])
+    };
+    let line = |class: &str, x: [&str; 2], y: [usize; 2]| {
+        let [y1, y2] = y.map(|y| (below + y).to_string());
+        Html::empty("line", &[("class", class), ("x1", x[0]), ("x2", x[1]), ("y1", &y1), ("y2", &y2)])
     };
     let mut inside = Html::element("title", &[], format!("{}: {}", bar.label, bar.shown).into());
-    inside.push(words("label", "0", "start", &short(&bar.label, 30)));
-    inside.push(words("value", "100%", "end", &bar.shown));
+    for (index, text) in lines.iter().enumerate() {
+        inside.push(words("label", "0", top + 14 + LINE * index, "start", text));
+    }
+    inside.push(words("value", "100%", top + 14, "end", &bar.shown));
     inside.push(rect("track", "100%"));
     inside.push(rect(bar.kind.class(), &part(bar.value, most)));
     if let Some((low, high)) = bar.range.filter(|(low, high)| low < high) {
-        let line = |x1: &str, x2: &str, y1: usize, y2: usize| {
-            let ends = [("class", "range"), ("x1", x1), ("x2", x2), ("y1", &*y(y1)), ("y2", &*y(y2))];
-            Html::empty("line", &ends)
-        };
         let (low, high) = (part(low, most), part(high, most));
-        inside.push(Html::all([line(&low, &high, 28, 28), line(&low, &low, 24, 32), line(&high, &high, 24, 32)]));
+        // First wide in the ground's colour, so that it is to be seen on the bar too.
+        for class in ["halo", "range"] {
+            inside.push(line(class, [&low, &high], [28, 28]));
+            inside.push(line(class, [&low, &low], [24, 32]));
+            inside.push(line(class, [&high, &high], [24, 32]));
+        }
+    }
+    if let Some(value) = mark {
+        let at = part(value, most);
+        inside.push(line("mark", [&at, &at], [18, 38]));
     }
     Html::element("g", &[], inside)
 }

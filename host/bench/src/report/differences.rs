@@ -3,7 +3,7 @@
 use super::chart::{Bar, Kind, bars};
 use super::html::Html;
 use super::numbers::{count, memory, number, percent, seconds, spread};
-use super::parts::{Table, hint, paragraph, side_by_side};
+use super::parts::{Table, hint, paragraph};
 use super::what;
 use crate::compare::{Better, Comparison, Difference, Verdict};
 use crate::results::Results;
@@ -117,8 +117,7 @@ fn group(index: usize, title: &str, differences: &[&Difference]) -> Html {
             kind,
         };
         let chart = [bar("first", &difference.first, Kind::Other), bar("second", &difference.second, Kind::Ours)];
-        charts.push(Html::element("h3", &[], format!("{words} ({better})").into()));
-        charts.push(bars(&words, &chart, None));
+        let heading = Html::element("h3", &[], format!("{words} ({better})").into());
         let class = match difference.verdict {
             Verdict::Better => "holds",
             Verdict::Worse => "fails",
@@ -126,7 +125,8 @@ fn group(index: usize, title: &str, differences: &[&Difference]) -> Html {
         };
         let ratio = difference.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
         let said = format!("{}; second / first: {ratio}", verdict(difference));
-        charts.push(Html::element("p", &[("class", class)], said.into()));
+        let said = Html::element("p", &[("class", class)], said.into());
+        charts.push(Html::element("div", &[], Html::all([heading, bars(&words, &chart, None), said])));
         table.row([
             words,
             spread(&difference.first, shown),
@@ -139,7 +139,8 @@ fn group(index: usize, title: &str, differences: &[&Difference]) -> Html {
     let parts = [
         Html::element("h2", &[], title.into()),
         Html::element("p", &[("class", "lead")], lead.into()),
-        side_by_side(Html::element("div", &[], charts), table.html()),
+        Html::element("div", &[("class", "cards")], charts),
+        table.html(),
     ];
     let id = format!("figures-{index}");
     Html::element("section", &[("class", "panel"), ("id", &id), ("data-part", "figures")], Html::all(parts))

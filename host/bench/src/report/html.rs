@@ -42,11 +42,6 @@ impl Html {
         self.0 += &more.0;
     }
 
-    /// Whether there is nothing.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The markup.
     pub(super) fn into_string(self) -> String {
         self.0

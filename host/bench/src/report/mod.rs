@@ -25,6 +25,9 @@ use html::Html;
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 
+/// Runs that are shown at full length.
+const UNFOLDED: usize = 3;
+
 /// The report on results.
 pub fn results(results: &Results) -> String {
     let runs: Vec<String> = results.runs.iter().map(|run| format!("{} in {}", run.name, run.dtype)).collect();
@@ -35,9 +38,7 @@ pub fn results(results: &Results) -> String {
     let lead = "How fast damacy read batches out of Zarr arrays, why, and beside whom. Every figure is the median of repeated rounds \
                 where nothing else is said; the file results.json beside this one holds all of them.";
     let mut content = vec![verdict(results), contents(&runs), overview::overview(results), overview::sweeps(results)];
-    content.extend(
-        results.runs.iter().enumerate().map(|(index, one)| run(one, index, &runs[index], results.machine.cores)),
-    );
+    content.extend(results.runs.iter().enumerate().map(|(index, one)| run(one, index, &runs[index], results)));
     content.push(where_it_ran(results));
     page(&title, lead, Html::all(content))
 }
@@ -75,10 +76,10 @@ fn contents(runs: &[String]) -> Html {
     Html::element("nav", &[("aria-label", "Runs")], list)
 }
 
-fn run(run: &Run, index: usize, title: &str, cores: u64) -> Html {
-    let parts = [
-        Html::element("h2", &[], title.into()),
-        speed::speed(run),
+/// One run. Of many runs each shows its speed, and folds away the rest.
+fn run(run: &Run, index: usize, title: &str, results: &Results) -> Html {
+    let cores = results.machine.cores;
+    let rest = Html::all([
         what::scenario(run, cores),
         work::stages(run, cores),
         timeline::timeline(run),
@@ -88,7 +89,14 @@ fn run(run: &Run, index: usize, title: &str, cores: u64) -> Html {
         work::budget(run),
         beside::peers(run),
         checks::checks(run),
-    ];
+    ]);
+    let rest = if results.runs.len() <= UNFOLDED {
+        rest
+    } else {
+        let summary = Html::element("summary", &[], format!("Why: all sections of {title}").into());
+        Html::element("details", &[("class", "all")], Html::all([summary, rest]))
+    };
+    let parts = [Html::element("h2", &[], title.into()), speed::speed(run), rest];
     Html::element("article", &[("class", "panel"), ("id", &format!("run-{index}"))], Html::all(parts))
 }
 

@@ -85,7 +85,7 @@ pub(super) fn plural(number: u64, one: &str, many: &str) -> String {
 
 fn three(x: f64) -> String {
     match x.abs() {
-        size if size >= 99.95 => format!("{x:.0}"),
+        size if size >= 99.95 || size.fract() == 0.0 => format!("{x:.0}"),
         size if size >= 9.995 => format!("{x:.1}"),
         _ => format!("{x:.2}"),
     }
@@ -96,7 +96,7 @@ fn scaled(bytes: f64, step: f64, units: &[&str]) -> String {
     while x.abs() >= step && unit + 1 < units.len() {
         (x, unit) = (x / step, unit + 1);
     }
-    let digits = if unit == 0 || x.fract() == 0.0 { format!("{x:.0}") } else { three(x) };
+    let digits = if unit == 0 { format!("{x:.0}") } else { three(x) };
     format!("{digits} {}", units[unit])
 }
 
@@ -121,6 +121,7 @@ mod tests {
             (seconds(1.234), "1.23 s"),
             (seconds(0.000_011_4), "11.4 µs"),
             (seconds(0.0), "0 s"),
+            (seconds(0.002), "2 ms"),
             (data(2_716_624.0), "2.72 MB"),
             (data(999.0), "999 bytes"),
             (memory(67_108_864.0), "64 MiB"),
@@ -133,7 +134,10 @@ mod tests {
         for (found, expected) in pairs {
             assert_eq!(found, expected);
         }
-        let value = json!({"cache_bytes": 134_217_728, "how": "read", "batches_ahead": 2});
-        assert_eq!(setting(value.as_object().expect("an object")), "batches ahead 2, cache 128 MiB, how read");
+        let one = |value: Value| setting(value.as_object().expect("an object"));
+        assert_eq!(one(json!({"cache_bytes": 134_217_728})), "cache 128 MiB");
+        assert_eq!(one(json!({"how": "read"})), "how read");
+        assert_eq!(one(json!({"batches_ahead": 2})), "batches ahead 2");
+        assert_eq!(one(json!({})), "no settings");
     }
 }

@@ -100,11 +100,53 @@ pub(super) fn verbatim(label: &str, text: &str) -> Html {
     Html::element("pre", &[("tabindex", "0"), ("role", "region"), ("aria-label", label)], text.into())
 }
 
-/// At most so many characters; all of it is elsewhere on the page.
-pub(super) fn short(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+/// Text in lines of at most so many characters, broken between words where that can be; what goes beyond the last line is cut,
+/// and stands elsewhere on the page.
+pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    // Few characters are ever shown: long names are not walked to their end.
+    let kept: Vec<char> = text.chars().take(width * most + 1).collect();
+    let cut = |lines: &mut Vec<String>| {
+        if let Some(last) = lines.last_mut() {
+            *last = last.chars().take(width - 1).collect::<String>().trim_end().to_owned() + "…";
+        }
+    };
+    for word in kept.split(|c| c.is_whitespace()).filter(|word| !word.is_empty()) {
+        for piece in word.chunks(width) {
+            let used = lines.last().map_or(0, |line| line.chars().count());
+            let gap = usize::from(used > 0);
+            if used + gap + piece.len() > width {
+                if lines.len() == most {
+                    cut(&mut lines);
+                    return lines;
+                }
+                lines.push(String::new());
+            }
+            if let Some(last) = lines.last_mut() {
+                if !last.is_empty() {
+                    last.push(' ');
+                }
+                last.extend(piece);
+            }
+        }
     }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    kept + "…"
+    if text.chars().nth(width * most).is_some() {
+        cut(&mut lines);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn labels_break_between_words_and_end() {
+        assert_eq!(wrapped("", 12, 3), [""]);
+        assert_eq!(wrapped("decode", 12, 3), ["decode"]);
+        assert_eq!(wrapped("cache 128 MiB, how read", 14, 3), ["cache 128 MiB,", "how read"]);
+        assert_eq!(wrapped("aaaaaaaaaaaaaaaaaaaa", 12, 3), ["aaaaaaaaaaaa", "aaaaaaaa"]);
+        assert_eq!(wrapped(&"long".repeat(40), 12, 2), ["longlonglong", "longlonglon…"]);
+        assert_eq!(wrapped("one two three four", 7, 2), ["one two", "three…"]);
+    }
 }

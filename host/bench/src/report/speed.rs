@@ -51,7 +51,9 @@ pub(super) fn speed(run: &Run) -> Html {
         percent(efficiency.median)
     )));
     let compared = run.peers.iter().filter_map(|peer| Some((peer, peer.ratio?)));
-    let sentences: Vec<Html> = compared.map(|(peer, ratio)| paragraph(ratio_in_words(&ratio, &peer.name))).collect();
+    let sentences: Vec<Html> = compared
+        .map(|(peer, ratio)| paragraph(format!("damacy gave {}.", ratio_in_words(&ratio, &peer.name))))
+        .collect();
     if run.peers.is_empty() {
         headline.push(paragraph(
             "No other loader ran beside it; --peers tensorstore,zarr,zarrs would run some in turn with it.",

@@ -10,7 +10,7 @@ use crate::results::{BatchTimes, Run};
 const MOST: usize = 60;
 /// Height of a row, and of what is above and below the rows.
 const ROW: usize = 14;
-const ABOVE: usize = 20;
+const ABOVE: usize = 10;
 const BELOW: usize = 22;
 /// Where the rows begin and how wide they are, in hundredths of the width.
 const LEFT: f64 = 7.0;
@@ -191,9 +191,9 @@ mod tests {
         };
         let markup = draw(&[batch(0, 2.0), batch(1, 6.0)]).into_string();
         for text in [
-            r#"<line class="work" x1="7.00%" x2="30.00%" y1="27" y2="27"/>"#,
+            r#"<line class="work" x1="7.00%" x2="30.00%" y1="17" y2="17"/>"#,
             r#"<line class="ready" x1="30.00%" x2="41.50%""#,
-            r#"<rect class="held" x="41.50%" y="22" width="11.50%""#,
+            r#"<rect class="held" x="41.50%" y="12" width="11.50%""#,
             "Batch 1: formed 0 s, complete 6.00 s, taken 7.00 s, let go 8.00 s",
         ] {
             assert!(markup.contains(text), "{text} in {markup}");

@@ -9,7 +9,7 @@ use crate::results::{Run, Stage, Stages};
 
 /// A stage: its name, what its bytes are, where its figures are.
 const STAGES: [(&str, &str, fn(&Stages) -> Stage); 4] = [
-    ("plan", "metadata and shard indexes", |stages| stages.plan),
+    ("plan", "metadata, shard indexes", |stages| stages.plan),
     ("read", "encoded chunks", |stages| stages.read),
     ("decode", "decoded chunks", |stages| stages.decode),
     ("convert", "batches", |stages| stages.convert),
@@ -32,9 +32,7 @@ pub(super) fn stages(run: &Run, cores: u64) -> Html {
         seconds(there)
     );
     let (mut busy, mut bytes) = (Vec::new(), Vec::new());
-    let mut table =
-        Table::new("Stages, medians of the rounds", &["stage", "busy", "of threads' time", "data", "what data"])
-            .words(&[4]);
+    let mut table = Table::new("Stages, medians of the rounds", &["stage", "busy", "of threads' time", "data"]);
     let bar = |name: &str, value: f64, shown: String, range| Bar {
         label: name.to_owned(),
         value,
@@ -46,8 +44,8 @@ pub(super) fn stages(run: &Run, cores: u64) -> Html {
         let time = over_rounds(run, |round| of(&round.stages).busy_s);
         let amount = over_rounds(run, |round| of(&round.stages).bytes as f64).median;
         busy.push(bar(name, time.median, seconds(time.median), Some((time.min, time.max))));
-        bytes.push(bar(name, amount, data(amount), None));
-        table.row([name.to_owned(), seconds(time.median), percent(time.median / there), data(amount), what.to_owned()]);
+        bytes.push(bar(&format!("{name}: {what}"), amount, data(amount), None));
+        table.row([name.to_owned(), seconds(time.median), percent(time.median / there), data(amount)]);
     }
     let charts =
         [bars("Busy time of each stage, over all threads", &busy, None), bars("Data of each stage", &bytes, None)];
@@ -106,7 +104,7 @@ pub(super) fn decodes(run: &Run) -> Html {
     let mut table = Table::new("Decodes of a pass, medians of the rounds", &["", "number"]);
     table.row(["chunks decoded".into(), whole(made)]);
     table.row(["decodes avoided".into(), whole(avoided)]);
-    table.row(["of all uses avoided".into(), percent(avoided / (made + avoided))]);
+    table.row(["of all uses, served without a decode".into(), percent(avoided / (made + avoided))]);
     table.row(["look-ahead windows".into(), whole(windows)]);
     table.row(["chunks missing, read as the fill value".into(), whole(missing)]);
     let shares = run.peers.iter().filter_map(|peer| Some((peer, peer.lead_from_decodes_avoided?)));
@@ -129,8 +127,8 @@ pub(super) fn decodes(run: &Run) -> Html {
 /// How near a pass comes to what cannot be done without.
 pub(super) fn ceiling(run: &Run) -> Html {
     let lead = "Right after each pass, its reads and its decodes are done again bare, by as many threads, without a pipeline around them. \
-                The pass cannot be faster than both together, so that is the ceiling; efficiency is the ceiling's time divided \
-                by the pass's. What is missing to 100 % is planning, conversion, hand-over and the consumer.";
+                Noise apart, the pass cannot be faster than both together: that is the ceiling, and efficiency is its time divided by the \
+                pass's. What is missing to 100 % is planning, conversion, hand-over and the consumer.";
     let rows: [(&str, fn(&crate::results::Round) -> f64, Kind); 4] = [
         ("whole pass", |round| round.pass_s, Kind::Ours),
         ("read and decode, bare", |round| round.ceiling.both_s, Kind::Bound),
@@ -147,12 +145,13 @@ pub(super) fn ceiling(run: &Run) -> Html {
         table.row([label.to_owned(), seconds(time.median), seconds(time.min), seconds(time.max)]);
     }
     table.row(["efficiency".into(), percent(efficiency.median), percent(efficiency.min), percent(efficiency.max)]);
-    section(
-        "ceiling",
-        "Ceiling and efficiency",
-        lead,
-        [side_by_side(bars("Time for the work of one pass", &chart, None), table.html())],
-    )
+    let mut content = vec![side_by_side(bars("Time for the work of one pass", &chart, None), table.html())];
+    if efficiency.max > 1.0 {
+        content.push(hint(
+            "Above 100 %: something else slowed this machine while the ceiling was measured. Such rounds say little.",
+        ));
+    }
+    section("ceiling", "Ceiling and efficiency", lead, content)
 }
 
 /// Memory beside what it may use.
