@@ -149,7 +149,7 @@ test("peers: ratio, search with the chosen setting, differences, and those that 
   const page = await open("peers.html", "desktop");
   const text = await page.innerText("[data-part=peers]");
   for (const part of ["1.49 (1.39 to 1.61) times as many samples a second as tensorstore: more in every round",
-    "no difference is shown", "cache 128 MiB", "bit for bit", "1,203 of 786,432", "no module named zarrs"])
+    "no difference is shown", "cache: 128 MiB", "bit for bit", "1,203 of 786,432", "no module named zarrs"])
     assert.ok(text.includes(part), `${part} in ${text}`);
   await page.click("[data-part=peers] summary");
   assert.equal(await page.$$eval("[data-part=peers] details tbody tr", (list) => list.length), 18);

@@ -51,10 +51,9 @@ fn verdict(results: &Results) -> Html {
         return Html::default();
     }
     if failed.is_empty() {
-        let words = format!(
-            "✓ All {} hold: predictions came true, memory stayed within its budget.",
-            numbers::plural(held.len() as u64, "check", "checks")
-        );
+        let all =
+            if held.len() == 1 { "The check holds".to_owned() } else { format!("All {} checks hold", held.len()) };
+        let words = format!("✓ {all}: predictions came true, memory stayed within its budget.");
         return Html::element("p", &[("class", "verdict holds")], words.into());
     }
     let names: Vec<String> =

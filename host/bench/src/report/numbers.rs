@@ -57,7 +57,7 @@ pub(super) fn percent(part: f64) -> String {
         return "unknown".to_owned();
     }
     let percent = part * 100.0;
-    if percent.abs() < 10.0 && percent != 0.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    if percent.abs() < 9.95 && percent.fract() != 0.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
 /// `665 (570 to 716)` in the words of `shown`; the range is left out where all rounds are the same.
@@ -66,13 +66,13 @@ pub(super) fn spread(spread: &Spread, shown: fn(f64) -> String) -> String {
     if min == max { median } else { format!("{median} ({min} to {max})") }
 }
 
-/// A peer's setting in words: `cache 128 MiB, how read`.
+/// A peer's setting in words: `cache: 128 MiB, how: read`.
 pub(super) fn setting(setting: &Map<String, Value>) -> String {
     let one = |(name, value): (&String, &Value)| {
         let plain = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match (name.strip_suffix("_bytes"), value.as_u64()) {
-            (Some(what), Some(bytes)) => format!("{} {}", what.replace('_', " "), memory(bytes as f64)),
-            _ => format!("{} {}", name.replace('_', " "), plain()),
+            (Some(what), Some(bytes)) => format!("{}: {}", what.replace('_', " "), memory(bytes as f64)),
+            _ => format!("{}: {}", name.replace('_', " "), plain()),
         }
     };
     if setting.is_empty() { "no settings".to_owned() } else { setting.iter().map(one).collect::<Vec<_>>().join(", ") }
@@ -128,6 +128,7 @@ mod tests {
             (memory(4_735_652.0), "4.52 MiB"),
             (percent(0.947), "95 %"),
             (percent(0.042), "4.2 %"),
+            (percent(0.01), "1 %"),
             (percent(f64::INFINITY), "unknown"),
             (plural(1, "batch", "batches"), "1 batch"),
         ];
@@ -135,9 +136,9 @@ mod tests {
             assert_eq!(found, expected);
         }
         let one = |value: Value| setting(value.as_object().expect("an object"));
-        assert_eq!(one(json!({"cache_bytes": 134_217_728})), "cache 128 MiB");
-        assert_eq!(one(json!({"how": "read"})), "how read");
-        assert_eq!(one(json!({"batches_ahead": 2})), "batches ahead 2");
+        assert_eq!(one(json!({"cache_bytes": 134_217_728})), "cache: 128 MiB");
+        assert_eq!(one(json!({"how": "read"})), "how: read");
+        assert_eq!(one(json!({"batches_ahead": 2})), "batches ahead: 2");
         assert_eq!(one(json!({})), "no settings");
     }
 }

@@ -66,7 +66,7 @@ impl Table {
     /// The markup. A table that is wider than a phone scrolls in a region that the keyboard can reach.
     pub(super) fn html(self) -> Html {
         let class = |column: usize| if self.words.contains(&column) { "words" } else { "figure" };
-        let caption = Html::element("caption", &[], self.caption.as_str().into());
+        let caption = Html::element("caption", &[], Html::element("span", &[], self.caption.as_str().into()));
         let head = self.head.iter().enumerate().map(|(column, name)| {
             Html::element("th", &[("scope", "col"), ("class", class(column))], name.as_str().into())
         });
