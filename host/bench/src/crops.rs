@@ -31,7 +31,7 @@ pub fn draw(sampling: &Sampling, arrays: &[ArrayMetadata]) -> Vec<SampleBox> {
                 });
                 (*array, near.collect::<Vec<u64>>())
             };
-            (0..count).map(|index| sample(index)).map(|(a, s)| at(a, s)).collect()
+            (0..count).map(&mut sample).map(|(a, s)| at(a, s)).collect()
         }
         Mode::Aligned => {
             let places = Places::new(arrays, |_| crop.clone());

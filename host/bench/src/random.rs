@@ -6,7 +6,7 @@ pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
@@ -15,7 +15,7 @@ impl SplitMix64 {
     pub fn below(&mut self, bound: u64) -> u64 {
         let first = bound.wrapping_neg() % bound;
         loop {
-            let wide = u128::from(self.next()) * u128::from(bound);
+            let wide = u128::from(self.number()) * u128::from(bound);
             if wide as u64 >= first {
                 return (wide >> 64) as u64;
             }
@@ -24,7 +24,7 @@ impl SplitMix64 {
 
     /// A number in (0, 1).
     pub fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        ((self.number() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 }
 
@@ -48,7 +48,7 @@ mod tests {
     fn the_generator_is_splitmix64() {
         // The published first outputs for seed 1234567.
         let mut random = SplitMix64(1_234_567);
-        assert_eq!([random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!([random.number(), random.number()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }
 
     #[test]

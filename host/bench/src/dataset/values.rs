@@ -47,7 +47,7 @@ impl Values {
         // In arithmetic that is the same everywhere, unlike a power of 2.
         let (whole, part) = (random.floor() as u32, random.fract());
         let scale = 32.min(63u32.saturating_sub(whole));
-        let noise = (1 << (whole + scale)) + ((part * (1u64 << 32) as f64) as u128 * (1 << (whole + scale)) >> 32);
+        let noise = (1 << (whole + scale)) + (((part * (1u64 << 32) as f64) as u128 * (1 << (whole + scale))) >> 32);
         Values { seed: seed_of([seed, array]), kind, bits, noise, shift: 64 + scale }
     }
 

@@ -88,7 +88,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// Those of the pipeline and of `keep`.
     pub fn pass(&self, keep: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
-        pass::pass(&self.config, &self.samples, &self.scenario.consumer, 0, Some(keep)).map(drop)
+        pass::pass(&self.config, &self.samples, &self.scenario.consumer, 0, Some(keep), &|_| ()).map(drop)
     }
 
     /// Runs it: one cold pass and `repeat` rounds. Peers run before and after each of our passes.
@@ -102,16 +102,20 @@ impl<'a> Runner<'a> {
         let crops = self.crops();
         let batch_bytes = crops.output_bytes / crops.batches;
         let forecast = pricer.forecast(predict::window(scenario, self.dataset, batch_bytes, self.threads))?;
-        progress.step(|| format!("{}: cold pass", scenario.name));
-        let cold = pass::pass(&self.config, &self.samples, &scenario.consumer, sampling.warmup, None)?;
+        let timed = |what: &str| {
+            let note = |done| {
+                progress.step(|| format!("{}: {what}, {done} of {} batches", scenario.name, sampling.batches));
+            };
+            pass::pass(&self.config, &self.samples, &scenario.consumer, sampling.warmup, None, &note)
+        };
+        let cold = timed("cold pass")?;
         let mut ceilings = Ceilings::new(&self.dataset.uris, self.threads as usize, self.latency.clone())?;
         let mut known: Option<(Vec<Range<usize>>, Predicted, Work)> = None;
         let (mut rounds, mut batches): (Vec<Round>, Vec<Vec<BatchTimes>>) = (Vec::new(), Vec::new());
         for number in 0..repeat {
             interrupt::check()?;
-            progress.step(|| format!("{}: round {} of {repeat}", scenario.name, number + 1));
             peers.iter_mut().try_for_each(|peer| peer.before())?;
-            let pass = pass::pass(&self.config, &self.samples, &scenario.consumer, sampling.warmup, None)?;
+            let pass = timed(&format!("round {} of {repeat}", number + 1))?;
             peers.iter_mut().try_for_each(|peer| peer.after())?;
             let windows = windows(&pass.batches, sampling.samples as usize);
             let same = known.as_ref().is_some_and(|(of, ..)| *of == windows);
@@ -198,8 +202,11 @@ fn timeline(rounds: &[Round], batches: &mut [Vec<BatchTimes>]) -> Timeline {
     Timeline { round: round as u64, batches: std::mem::take(&mut batches[round]) }
 }
 
-/// The figures that comparisons use, and their names.
-pub const FIGURES: [(&str, fn(&Round) -> f64); 12] = [
+/// A figure of a round, and its name.
+pub type Figure = (&'static str, fn(&Round) -> f64);
+
+/// The figures that comparisons use.
+pub const FIGURES: [Figure; 12] = [
     ("samples_per_s", |round| round.samples_per_s),
     ("steady_samples_per_s", |round| round.steady_samples_per_s),
     ("first_batch_s", |round| round.first_batch_s),

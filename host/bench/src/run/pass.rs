@@ -14,13 +14,17 @@ pub(super) struct Pass {
     pub batches: Vec<BatchTimes>,
 }
 
-/// Runs a pass. `keep` sees every batch, untimed passes' only.
+/// Sees every batch of a pass.
+pub(super) type Keep<'a> = dyn FnMut(&Batch) -> Result<()> + 'a;
+
+/// Runs a pass. `keep` sees every batch, untimed passes' only; `note` hears how many batches are done.
 pub(super) fn pass(
     config: &PipelineConfig,
     samples: &[Sample],
     consumer: &Consumer,
     warmup: u64,
-    mut keep: Option<&mut dyn FnMut(&Batch) -> Result<()>>,
+    mut keep: Option<&mut Keep<'_>>,
+    note: &dyn Fn(usize),
 ) -> Result<Pass> {
     let (config, all) = (config.clone(), samples.to_vec());
     let begun = Instant::now();
@@ -56,6 +60,7 @@ pub(super) fn pass(
             popped_s: popped.as_secs_f64(),
             released_s: released.as_secs_f64(),
         });
+        note(batches.len());
     }
     let stats = pipeline.stats();
     pipeline.close();

@@ -6,13 +6,14 @@
 
 mod builtin;
 mod check;
+mod faults;
 mod names;
 mod schema;
 mod walk;
 
 pub use builtin::{NAMES, builtin};
 pub(crate) use check::arrays_fit;
-pub use check::{Fault, Faults};
+pub use faults::{Fault, Faults};
 pub use names::{DtypeName, Seconds, Size, SourceName};
 pub use schema::schema_text;
 

@@ -4,7 +4,7 @@
 //! what schemars writes for the types here, and no more of JSON Schema than that.
 
 use super::Scenario;
-use super::check::{Faults, nearest};
+use super::faults::{Faults, nearest};
 use super::names;
 use super::schema::SCHEMA;
 use crate::failure::{Failure, Result};

@@ -54,7 +54,7 @@ fn sample(
     let bounds = |axis: usize| {
         // Where nothing fits, the planner says so in its own words.
         let starts = if fits { (length[axis] - shape[axis]) / stride[axis] } else { 0 };
-        let number = if starts == u64::MAX { random.next() } else { random.below(starts + 1) };
+        let number = if starts == u64::MAX { random.number() } else { random.below(starts + 1) };
         let start = if fits { number * stride[axis] } else { 0 };
         (start, start.saturating_add(shape[axis]))
     };
