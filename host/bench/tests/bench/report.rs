@@ -159,7 +159,7 @@ fn odd_figures_are_shown_as_they_are() {
     one.timeline.batches = (0..100_000).map(batch).collect();
     let page = report::results(&results(vec![one.clone(), one]));
     assert!(page.contains("Shown are the first 60 of 100,000 batches"));
-    for wrong in ["NaN", "inf%", "width=\"-", "x=\"-", "x1=\"-", "x2=\"-"] {
+    for wrong in ["NaN", "inf%", "width=\"-", " x=\"-", "x1=\"-", "x2=\"-"] {
         assert!(!page.contains(wrong), "{wrong}");
     }
     assert!(page.len() < 500_000, "{}", page.len());
