@@ -28,7 +28,7 @@ pub(super) fn stages(run: &Run, cores: u64) -> Html {
     let lead = format!(
         "A pass plans which chunks it needs, reads them, decodes them, and converts them into the batch. The first chart is the time \
          spent in each stage, added up over threads; {threads} worker threads had {} in the median pass. The second is how much data \
-         each stage handled. The longest bar is where a speed-up would help most.",
+         each stage handled. The longest bar of the first is where the threads' time went.",
         seconds(there)
     );
     let (mut busy, mut bytes) = (Vec::new(), Vec::new());
