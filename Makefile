@@ -82,11 +82,16 @@ explorer: npm-package ## Build the dtype explorer: one HTML file to open from di
 	@echo "== the dtype explorer"
 	@cd core-wit/web && node build.mjs
 
-test-web: explorer ## Test the dtype explorer in Chromium, as a folder and as one file
+test-web: explorer ## Test the dtype explorer and the benchmark's report in Chromium
 	@$(SETUP) node core-wit/web
 	@$(SETUP) chromium
 	@echo "== node --test: the dtype explorer in Chromium"
 	@cd core-wit/web && CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} npm test --silent
+	@$(SETUP) tools
+	@cargo build $(CARGO_FLAGS) --quiet --bins
+	@echo "== node --test: the benchmark's report in Chromium"
+	@CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} DAMACY=$(CARGO_TARGET_DIR)/release/damacy \
+		node --test --test-concurrency=1 host/bench/web-tests/*.test.mjs
 
 test-exhaustive: ## All 2^32 float32 inputs on every CPU target, recorded in docs/exhaustive.md (minutes)
 	@$(SETUP) tools
@@ -186,4 +191,4 @@ bench-pairs: ## Conversion of all 100 pairs beside memcpy, numpy and torch (5.4 
 
 clean: ## Remove everything that was built or installed in the tree
 	rm -rf target .venv .cache demo-output core-wit/js/node_modules core-wit/js/dist \
-		core-wit/web/node_modules core-wit/web/dist core-wit/web/screenshots
+		core-wit/web/node_modules core-wit/web/dist core-wit/web/screenshots host/bench/web-tests/screenshots

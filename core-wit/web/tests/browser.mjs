@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { access, readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, visit } from "./chromium.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** Where screenshots go; git ignores it. */
@@ -13,15 +13,6 @@ export const SCREENSHOTS = at("../screenshots/");
 export const ROOT = at("../../../");
 const FOLDER = at("../dist/folder/");
 const SINGLE = at("../dist/damacy-explorer.html");
-const ARGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 
 /** Starts the server and Chromium. */
@@ -39,25 +30,13 @@ export async function start() {
     }
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
-  const browser = await chromium.launch({ executablePath, headless: true, args: ARGS });
+  const browser = await launch();
   const origin = `http://127.0.0.1:${server.address().port}`;
   const urls = { folder: `${origin}/`, file: pathToFileURL(SINGLE).href };
 
   /** Opens a form; the returned page knows its `problems` (console and page errors) and `requests`. */
   const open = async (form, { hash = "", ...options } = {}) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
-    page.problems = [];
-    page.requests = [];
-    page.on(
-      "console",
-      (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()),
-    );
-    page.on("pageerror", (error) => page.problems.push(String(error)));
-    page.on("request", (request) => request.url().startsWith("data:") || page.requests.push(request.url()));
-    await page.goto(urls[form] + hash);
+    const page = await visit(browser, urls[form] + hash, options);
     await page.waitForSelector("#app:not([hidden])");
     await settled(page);
     return page;

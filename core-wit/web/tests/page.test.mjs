@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import { PHONE, contrasts } from "./chromium.mjs";
 import { SCREENSHOTS, fill, rows, settled, start, text } from "./browser.mjs";
 
 let chromium;
@@ -11,8 +12,6 @@ before(async () => {
   chromium = await start();
 });
 after(() => chromium.stop());
-
-const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
 
 /** Lets the pause before the address is written pass. */
 const saved = (page) => page.waitForTimeout(300);
@@ -248,41 +247,4 @@ for (const form of ["folder", "file"]) {
       await page.context().close();
     });
   });
-}
-
-/** Runs in the page: visible texts whose contrast with what lies behind them is under 4.5 (3 for large text). */
-function contrasts() {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 1;
-  const brush = canvas.getContext("2d", { willReadFrequently: true });
-  const paint = (colors) => {
-    for (const color of colors) {
-      brush.fillStyle = color;
-      brush.fillRect(0, 0, 1, 1);
-    }
-    return [...brush.getImageData(0, 0, 1, 1).data]
-      .slice(0, 3)
-      .map((c) => (c <= 10 ? c / 3294 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  };
-  const light = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  const poor = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const one = walker.currentNode.parentElement;
-    if (
-      !walker.currentNode.textContent.trim() ||
-      !one.offsetParent ||
-      one.closest("script, svg, option, .visually-hidden, .skip")
-    )
-      continue;
-    const behind = [];
-    for (let at = one; at; at = at.parentElement) behind.unshift(getComputedStyle(at).backgroundColor);
-    const style = getComputedStyle(one);
-    const [ground, ink] = [light(paint(behind)), light(paint([...behind, style.color]))];
-    const ratio = (Math.max(ground, ink) + 0.05) / (Math.min(ground, ink) + 0.05);
-    const large = parseFloat(style.fontSize) >= 24;
-    if (ratio < (large ? 3 : 4.5))
-      poor.push(`${walker.currentNode.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
-  }
-  return poor;
 }

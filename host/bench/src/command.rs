@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::results::{Results, SCHEMA_VERSION};
 use crate::run::Runner;
 use crate::scenario::{self, DtypeName, Generate, NAMES, Scenario};
-use crate::{machine, peers, store, table};
+use crate::{machine, peers, report, store, table};
 use clap::{Args, Subcommand, ValueEnum};
 use damacy::Dtype;
 use std::fs::File;
@@ -27,7 +27,8 @@ Examples:
   damacy bench default
   damacy bench host/scenarios/default.json --peers tensorstore
   damacy bench my.json --sweep dtype --repeat 7 --data /scratch --out results
-  damacy bench compare before/results.json after/results.json
+  damacy bench compare before/results.json after/results.json --html compared.html
+  damacy bench report results/results.json
   damacy bench schema > scenario.schema.json";
 
 /// `damacy bench`
@@ -85,6 +86,17 @@ pub enum Action {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        /// Also write a report: one HTML file
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
+    },
+    /// Write the report on results: one HTML file to open from disk
+    Report {
+        /// A results.json
+        results: PathBuf,
+        /// Where to; else report.html beside the results
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
     /// Print the JSON Schema of scenarios
     Schema,
@@ -99,9 +111,23 @@ pub enum Action {
 pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
     match &args.action {
         None => bench(args, command),
-        Some(Action::Compare { first, second, json }) => {
-            let comparison = compare::compare(&compare::read(first)?, &compare::read(second)?)?;
+        Some(Action::Compare { first, second, json, html }) => {
+            let (one, other) = (compare::read(first)?, compare::read(second)?);
+            let comparison = compare::compare(&one, &other)?;
+            if let Some(html) = html {
+                let (of, than) = (first.to_string_lossy(), second.to_string_lossy());
+                write_report(
+                    html,
+                    &[first.as_path(), second.as_path()],
+                    &report::comparison(&comparison, (&of, &one), (&than, &other)),
+                )?;
+            }
             print(&if *json { pretty(&comparison)? } else { table::comparison(&comparison) })
+        }
+        Some(Action::Report { results, html }) => {
+            let html = html.clone().unwrap_or_else(|| results.with_file_name("report.html"));
+            write_report(&html, &[results.as_path()], &report::results(&compare::read(results)?))?;
+            print(&format!("written: {}\n", html.display()))
         }
         Some(Action::Schema) => print(&scenario::schema_text()),
         Some(Action::List) => {
@@ -170,8 +196,10 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     results.created = machine::now();
     progress.clear();
     store::write(&args.out, "results.json", pretty(&results)?.as_bytes())?;
+    store::write(&args.out, "report.html", report::results(&results).as_bytes())?;
     print(&if args.json { pretty(&results)? } else { table::results(&results) })?;
     progress.say(&format!("written: {}", args.out.join("results.json").display()));
+    progress.say(&format!("written: {}", args.out.join("report.html").display()));
     let failed = results.runs.iter().flat_map(|run| run.checks.iter().filter(|c| !c.passed).map(move |c| (run, c)));
     let failed: Vec<String> =
         failed.map(|(run, check)| format!("{} in {}: {}: {}", run.name, run.dtype, check.name, check.detail)).collect();
@@ -230,6 +258,20 @@ fn distinct(scenarios: &[Scenario]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a report, but never over the results that it is about.
+fn write_report(html: &Path, about: &[&Path], text: &str) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(html).is_some_and(|html| about.iter().any(|results| place(results).as_ref() == Some(&html))) {
+        let message = format!("{} holds results; accepted for the report is another file", html.display());
+        return Err(Failure::inval(message));
+    }
+    let Some(name) = html.file_name() else {
+        return Err(Failure::inval(format!("{} names no file; accepted is a file for the report", html.display())));
+    };
+    let folder = html.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    store::write(folder, name, text.as_bytes())
 }
 
 fn pretty(value: &impl serde::Serialize) -> Result<String> {

@@ -15,6 +15,7 @@ pub mod machine;
 pub mod peers;
 pub mod progress;
 pub mod random;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod scenario;

@@ -30,7 +30,7 @@ pub fn check(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// `Io`; what was there before is then still there.
-pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+pub fn write(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let place = folder.join(name);
     let written = || -> io::Result<()> {
         fs::create_dir_all(folder)?;

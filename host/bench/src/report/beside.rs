@@ -1,0 +1,117 @@
+//! The peers of a run: how each compares, with which setting, found by which search, and whether its batches equal ours.
+
+use super::chart::{Bar, Kind, bars};
+use super::html::Html;
+use super::numbers::{count, number, percent, seconds, setting, spread};
+use super::parts::{Table, folded, hint, paragraph, section, side_by_side};
+use super::speed::ratio_in_words;
+use crate::peers::{Equality, PeerResult, Tried};
+use crate::results::Run;
+use crate::summary::Spread;
+
+/// Settings of a search that are drawn and listed.
+const MOST: usize = 100;
+
+/// The section; nothing without peers.
+pub(super) fn peers(run: &Run) -> Html {
+    if run.peers.is_empty() {
+        return Html::default();
+    }
+    let lead = "Each peer reads the same crops, in turn with damacy: a pass of its own before each of ours and one after, so \
+                that a slow moment of the machine meets both. The ratio is taken within each round: above 1, damacy was faster. Each \
+                peer got the fastest of the settings that were tried, within the same memory; everything is opened anew for \
+                each pass.";
+    section("peers", "Beside other loaders", lead, run.peers.iter().map(|peer| one(run, peer)))
+}
+
+fn one(run: &Run, peer: &PeerResult) -> Html {
+    let version = peer.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+    let mut content = vec![Html::element("h4", &[], format!("{}{version}", peer.name).into())];
+    if let Some(reason) = &peer.unavailable {
+        content.push(paragraph(format!("Did not run: {reason}")));
+        return Html::all(content);
+    }
+    if let Some(ratio) = &peer.ratio {
+        content.push(paragraph(format!("damacy gave {}.", ratio_in_words(ratio, &peer.name))));
+    }
+    if let Some(rate) = &peer.samples_per_s {
+        content.push(paragraph(format!(
+            "{}: {} samples/s, with {}.",
+            peer.name,
+            spread(rate, number),
+            setting(&peer.setting)
+        )));
+    }
+    content.push(paragraph(
+        peer.equality.as_ref().map_or_else(|| "Its batches were not compared with ours.".to_owned(), equality),
+    ));
+    content.push(rounds(run, peer));
+    content.push(search(peer));
+    Html::all(content)
+}
+
+fn equality(equality: &Equality) -> String {
+    if equality.differing == 0 {
+        return format!("Its batches equal ours: all {} elements, bit for bit.", count(equality.elements));
+    }
+    format!(
+        "Its batches differ from ours in {} of {} elements ({}){}",
+        count(equality.differing),
+        count(equality.elements),
+        percent(equality.differing as f64 / equality.elements as f64),
+        equality.note.as_ref().map_or_else(|| ".".to_owned(), |note| format!(": {note}"))
+    )
+}
+
+fn rounds(run: &Run, peer: &PeerResult) -> Html {
+    if peer.rounds.is_empty() {
+        return Html::default();
+    }
+    let head = ["round", "its pass before", "our pass", "its pass after", "ratio"];
+    let mut table = Table::new(format!("Passes of {} around ours", peer.name), &head);
+    for (index, (theirs, ours)) in peer.rounds.iter().zip(&run.rounds).enumerate() {
+        let ratio = (theirs.before_s + theirs.after_s) / 2.0 / ours.pass_s;
+        let times = [theirs.before_s, ours.pass_s, theirs.after_s].map(seconds);
+        let [before, our, after] = times;
+        table.row([(index + 1).to_string(), before, our, after, number(ratio)]);
+    }
+    table.html()
+}
+
+fn search(peer: &PeerResult) -> Html {
+    if peer.search.is_empty() {
+        return hint(format!("No settings of {} were searched.", peer.name));
+    }
+    let median = |tried: &Tried| Spread::of(&tried.pass_s).map_or(f64::INFINITY, |spread| spread.median);
+    let mut tried: Vec<&Tried> = peer.search.iter().collect();
+    tried.sort_by(|a, b| median(a).total_cmp(&median(b)));
+    let shown = &tried[..tried.len().min(MOST)];
+    let chosen = |tried: &Tried| tried.setting == peer.setting;
+    let bar = |tried: &&Tried| {
+        let time = Spread::of(&tried.pass_s).unwrap_or_default();
+        let mark = if chosen(tried) { "✓ " } else { "" };
+        Bar {
+            label: format!("{mark}{}", setting(&tried.setting)),
+            value: time.median,
+            shown: seconds(time.median),
+            range: Some((time.min, time.max)),
+            kind: if chosen(tried) { Kind::Other } else { Kind::Bound },
+        }
+    };
+    let title = format!("Median pass of {} with each setting, fastest first", peer.name);
+    let chart: Vec<Bar> = shown.iter().map(bar).collect();
+    let mut table = Table::new(title.clone(), &["setting", "median pass", "each pass", ""]).words(&[2, 3]);
+    for one in shown {
+        let passes: Vec<String> = one.pass_s.iter().take(20).map(|time| seconds(*time)).collect();
+        let mark = if chosen(one) { "used in the rounds" } else { "" };
+        table.row([setting(&one.setting), seconds(median(one)), passes.join(", "), mark.to_owned()]);
+    }
+    let mut inside = vec![hint("Times of a pass: the shorter bar is better. ✓ marks the setting of the rounds.")];
+    if tried.len() > MOST {
+        inside.push(hint(format!("Shown are the {MOST} fastest; results.json has all.")));
+    }
+    inside.push(side_by_side(bars(&title, &chart, None), table.html()));
+    let settings =
+        if tried.len() == 1 { "the one setting".to_owned() } else { format!("all {} settings", tried.len()) };
+    folded(&format!("Search: {settings} of {} that were tried", peer.name), Html::all(inside))
+}
