@@ -52,7 +52,8 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
 
 fn equality(equality: &Equality) -> String {
     if equality.differing == 0 {
-        return format!("Its batches equal ours: all {} elements, bit for bit.", count(equality.elements));
+        let note = equality.note.as_ref().map_or_else(String::new, |note| format!(" But {note}."));
+        return format!("Its batches equal ours: all {} elements, bit for bit.{note}", count(equality.elements));
     }
     format!(
         "Its batches differ from ours in {} of {} elements ({}){}",
