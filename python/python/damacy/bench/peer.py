@@ -59,6 +59,8 @@ class Peer:
                 importlib.import_module(package)
         except ImportError as error:
             return {"unavailable": f"{error}: pip install {' '.join(packages)}"}
+        except Exception as error:
+            return {"unavailable": f"{' and '.join(packages)} cannot be imported: {type(error).__name__}: {error}"}
         try:
             self.loader = importlib.import_module(module).loader(request["peer"], job)
             self.loader.try_to_open()
