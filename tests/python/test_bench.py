@@ -185,14 +185,14 @@ def test_what_a_peer_s_own_cast_would_differ_in_is_counted(tmp_path):
 
 
 def test_a_peer_that_cannot_run_says_why_and_the_others_do(tmp_path):
-    for missing in ("zarrs", "tensorstore"):
-        (tmp_path / "path").mkdir(exist_ok=True)
-        (tmp_path / f"path/{missing}.py").write_text(f"raise ImportError(\"No module named '{missing}'\")")
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / "path"), os.environ.get("PYTHONPATH", "")])}
-    run = run_with_peers(tmp_path, smoke(tmp_path), PEERS, env=env)
-    tensorstore, zarr_python, zarrs = (peer["unavailable"] for peer in run["peers"])
-    assert tensorstore == "No module named 'tensorstore': pip install tensorstore" and zarr_python is None
-    assert zarrs == "No module named 'zarrs': pip install zarr zarrs"
+    def without(missing, peers):
+        (tmp_path / missing).mkdir()
+        (tmp_path / missing / f"{missing}.py").write_text(f"raise ImportError(\"No module named '{missing}'\")")
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / missing), os.environ.get("PYTHONPATH", "")])}
+        return [peer["unavailable"] for peer in run_with_peers(tmp_path, smoke(tmp_path), peers, env=env)["peers"]]
+
+    assert without("tensorstore", ["tensorstore", "zarr"]) == ["No module named 'tensorstore': pip install tensorstore", None]
+    assert without("zarrs", ["zarrs"]) == ["No module named 'zarrs': pip install zarr zarrs"]
     slow = run_with_peers(tmp_path, "smoke", ["zarr"])["peers"][0]
     assert slow["unavailable"] == "the scenario models a slow store, which peers do not read through"
 
