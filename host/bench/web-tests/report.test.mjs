@@ -15,11 +15,12 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const DAMACY = process.env.DAMACY || at("../../../target/release/damacy");
 const SCREENSHOTS = at("screenshots/");
 const PARTS = ["speed", "scenario", "stages", "timeline", "waste", "decodes", "ceiling", "memory"];
+const SMALL = { ...PHONE, deviceScaleFactor: 1 };
 const VIEWS = {
   desktop: { colorScheme: "light" },
   "desktop-dark": { colorScheme: "dark" },
-  phone: { ...PHONE, colorScheme: "light" },
-  "phone-dark": { ...PHONE, colorScheme: "dark" },
+  phone: { ...SMALL, colorScheme: "light" },
+  "phone-dark": { ...SMALL, colorScheme: "dark" },
 };
 
 let browser;
@@ -63,7 +64,10 @@ for (const [file, name] of PAGES) {
         assert.deepEqual(page.requests, [pathToFileURL(path(file)).href]);
         const { width } = page.viewportSize();
         assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        await page.screenshot({ path: `${SCREENSHOTS}${name}-${view}.png`, fullPage: true });
+        // Chromium cannot always take pictures higher than 16,384 pixels.
+        const height = Math.min(await page.evaluate(() => document.documentElement.scrollHeight), 12_000);
+        const clip = { x: 0, y: 0, width, height };
+        await page.screenshot({ path: `${SCREENSHOTS}${name}-${view}.png`, fullPage: true, clip });
         await page.$$eval("details", (list) => list.forEach((one) => (one.open = true)));
         assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, "with all details open");
         assert.deepEqual(await page.evaluate(contrasts, { pictures: true }), []);
@@ -154,7 +158,7 @@ test("peers: ratio, search with the chosen setting, differences, and those that 
   await page.click("[data-part=peers] summary");
   assert.equal(await page.$$eval("[data-part=peers] details tbody tr", (list) => list.length), 18);
   assert.equal(await page.locator("[data-part=peers] details .chart g", { hasText: "✓" }).count(), 1);
-  assert.match(await page.textContent("[data-part=decodes]"), /tensorstore's, decodes avoided explain 62 %/);
+  assert.match(await page.textContent("[data-part=decodes]"), /tensorstore's, decodes avoided explain 62 % at most/);
   await page.context().close();
 });
 

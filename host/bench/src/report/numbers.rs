@@ -57,6 +57,9 @@ pub(super) fn percent(part: f64) -> String {
         return "unknown".to_owned();
     }
     let percent = part * 100.0;
+    if percent > 0.0 && percent < 0.05 {
+        return "under 0.1 %".to_owned();
+    }
     if percent.abs() < 9.95 && percent.fract() != 0.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
@@ -129,6 +132,8 @@ mod tests {
             (percent(0.947), "95 %"),
             (percent(0.042), "4.2 %"),
             (percent(0.01), "1 %"),
+            (percent(1e-7), "under 0.1 %"),
+            (percent(0.0), "0 %"),
             (percent(f64::INFINITY), "unknown"),
             (plural(1, "batch", "batches"), "1 batch"),
         ];

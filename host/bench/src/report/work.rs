@@ -5,10 +5,12 @@ use super::html::Html;
 use super::numbers::{count, data, memory, number, percent, seconds};
 use super::parts::{Table, hint, paragraph, section, side_by_side};
 use super::speed::over_rounds;
-use crate::results::{Run, Stage, Stages};
+use crate::results::{Round, Run, Stage, Stages};
 
 /// A stage: its name, what its bytes are, where its figures are.
-const STAGES: [(&str, &str, fn(&Stages) -> Stage); 4] = [
+type Named = (&'static str, &'static str, fn(&Stages) -> Stage);
+
+const STAGES: [Named; 4] = [
     ("plan", "metadata, shard indexes", |stages| stages.plan),
     ("read", "encoded chunks", |stages| stages.read),
     ("decode", "decoded chunks", |stages| stages.decode),
@@ -28,7 +30,7 @@ pub(super) fn stages(run: &Run, cores: u64) -> Html {
     let lead = format!(
         "A pass plans which chunks it needs, reads them, decodes them, and converts them into the batch. The first chart is the time \
          spent in each stage, added up over threads; {threads} worker threads had {} in the median pass. The second is how much data \
-         each stage handled. The longest bar is where a speed-up would help most.",
+         each stage handled. The longest bar of the first is where the threads' time went.",
         seconds(there)
     );
     let (mut busy, mut bytes) = (Vec::new(), Vec::new());
@@ -64,7 +66,7 @@ pub(super) fn waste(run: &Run) -> Html {
     let lead = "Waste is how much was decoded, or read, for each byte that the crops needed. 1 would be exactly what was needed; more \
                 comes from chunks that reach beyond a crop, less than 1 from crops that overlap and share chunks. The cost \
                 model knows the figure beforehand from the chunks and the crops, so prediction and measurement must agree within 1 %.";
-    let median = |of: fn(&crate::results::Round) -> f64| over_rounds(run, of).median;
+    let median = |of: fn(&Round) -> f64| over_rounds(run, of).median;
     let (decode, read) = (median(|round| round.decode_waste), median(|round| round.read_waste));
     let predicted = median(|round| round.predicted.decode_waste);
     let reads: Vec<f64> = run.rounds.iter().filter_map(|round| round.predicted.read_waste).collect();
@@ -94,7 +96,7 @@ pub(super) fn waste(run: &Run) -> Html {
 pub(super) fn decodes(run: &Run) -> Html {
     let lead = "Crops of the same look-ahead window often need the same chunk. It is decoded once and used for all of them; each further \
                 use is a decode avoided. A loader that decodes each crop by itself would have made both bars' worth of decodes.";
-    let median = |of: fn(&crate::results::Round) -> u64| over_rounds(run, |round| of(round) as f64).median;
+    let median = |of: fn(&Round) -> u64| over_rounds(run, |round| of(round) as f64).median;
     let (made, avoided) = (median(|round| round.chunks_decoded), median(|round| round.decodes_avoided));
     let (windows, missing) = (median(|round| round.windows), median(|round| round.chunks_missing));
     let whole = |x: f64| count(x.round() as u64);
@@ -129,7 +131,8 @@ pub(super) fn ceiling(run: &Run) -> Html {
     let lead = "Right after each pass, its reads and its decodes are done again bare, by as many threads, without a pipeline around them. \
                 Noise apart, the pass cannot be faster than both together: that is the ceiling, and efficiency is its time divided by the \
                 pass's. What is missing to 100 % is planning, conversion, hand-over and the consumer.";
-    let rows: [(&str, fn(&crate::results::Round) -> f64, Kind); 4] = [
+    type Row = (&'static str, fn(&Round) -> f64, Kind);
+    let rows: [Row; 4] = [
         ("whole pass", |round| round.pass_s, Kind::Ours),
         ("read and decode, bare", |round| round.ceiling.both_s, Kind::Bound),
         ("read alone, bare", |round| round.ceiling.read_s, Kind::Bound),
