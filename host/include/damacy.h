@@ -523,7 +523,7 @@ typedef struct damacy_estimate {
     uint64_t host_bytes;           /* buffers * batch_bytes + workers * decode_bytes + plan_bytes */
     uint64_t least_host_bytes;     /* the least that runs at all, one batch at a time */
     uint64_t device_output_bytes;  /* device memory: two output buffers */
-    uint64_t device_staging_bytes; /* device memory: decoded chunks of two batches; as much pinned host memory */
+    uint64_t device_staging_bytes; /* device memory: decoded chunks of two batches */
     uint64_t device_table_bytes;   /* device memory: tables of uses of two batches */
     uint64_t device_bytes;         /* their sum */
 } damacy_estimate;

@@ -68,10 +68,13 @@ impl Buffer {
         let refused = |error| PyMemoryError::new_err(format!("no memory for a copy of {bytes} bytes: {error}"));
         let mut lines = Lines::of(bytes).map_err(refused)?;
         let (source, on_cpu) = (Address(self.data.as_ptr()), self.device() == DLDevice::CPU);
-        let copied = py.detach(|| match on_cpu {
+        let copied = py.detach(|| {
+            if !on_cpu {
+                return self.data.copy_to(lines.zeroed());
+            }
             // SAFETY: the batch lies in host memory, holds `bytes` bytes and outlives the call.
-            true => Ok(unsafe { lines.copy_from(&source) }),
-            false => self.data.copy_to(lines.zeroed()),
+            unsafe { lines.copy_from(&source) };
+            Ok(())
         });
         copied.map_err(|error| to_python(py, &error))?;
         let data = lines.as_mut_ptr();
@@ -80,7 +83,7 @@ impl Buffer {
     }
 
     /// A capsule of a batch on the GPU, or of its copy on the host.
-    fn from_gpu(
+    fn gpu_capsule(
         &self,
         py: Python<'_>,
         gpu: DLDevice,
@@ -165,7 +168,7 @@ impl Buffer {
         if device != DLDevice::CPU {
             let wanted = dl_device.unwrap_or(device.into());
             let request = ExportRequest::parse(None, max_version, None, copy)?;
-            return self.from_gpu(py, device, stream, wanted, &request);
+            return self.gpu_capsule(py, device, stream, wanted, &request);
         }
         if let Some(stream) = stream {
             let message = format!("stream is {}; a batch on the CPU accepts None only", stream.repr()?);

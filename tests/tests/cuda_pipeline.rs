@@ -156,7 +156,7 @@ fn a_failure_is_typed_and_sticky_and_the_next_pipeline_works() {
 #[test]
 fn without_a_driver_there_is_one_sentence() {
     soft_cuda::run_without(|| {
-        let error = Pipeline::new(on_gpu(Dtype::F32)).err().expect("no driver here");
+        let error = Pipeline::new(on_gpu(Dtype::F32)).expect_err("no driver here");
         assert_eq!(error.status(), Status::Cuda);
         assert_eq!(Some(error.message()), damacy::cuda_unavailable().as_deref());
         assert_eq!(damacy::cuda_device_count().unwrap(), 0);

@@ -45,6 +45,13 @@ pub fn plan_bytes(rank: u64, chunks: u64, uses: u64) -> Option<u64> {
     result_bytes(rank, chunks, uses)
 }
 
+/// A batch's table on the GPU, about: `292 * uses + batch_bytes / 256`, and `32 * rank` a use more past 8 axes; `None` past
+/// 64 bits. A use is a record of 288 bytes and tiles of 1 or 2 KiB, 4 bytes each, the last of them not full.
+fn table_bytes(rank: u64, uses: u64, batch_bytes: u64) -> Option<u64> {
+    let axes = if rank > 8 { 32 * rank } else { 0 };
+    uses.checked_mul(292 + axes)?.checked_add(batch_bytes / 256)
+}
+
 /// As many workers, then as many buffers, as the budget carries; `None` if not even one worker and two buffers.
 ///
 /// ```
@@ -92,9 +99,9 @@ pub struct HostMemory {
 pub struct DeviceMemory {
     /// Two output buffers.
     pub output_bytes: u64,
-    /// Decoded chunks of two batches, in their source types. As much pinned host memory stages them.
+    /// Decoded chunks of two batches, in their source types.
     pub staging_bytes: u64,
-    /// The tables of uses of two batches: `4 + 24 * rank` bytes a use.
+    /// The tables of uses of two batches; see [`table_bytes`].
     pub table_bytes: u64,
     /// Their sum.
     pub total_bytes: u64,
@@ -124,7 +131,7 @@ impl Load {
         let decodes = self.workers.checked_mul(decode_bytes)?;
         let a_plan = plan_bytes(self.rank, self.batch.0, self.batch.1)?;
         let staging_bytes = self.batch.2.checked_mul(2)?;
-        let table_bytes = plan_bytes(self.rank, 0, self.batch.1)?.checked_mul(2)?;
+        let table_bytes = table_bytes(self.rank, self.batch.1, self.batch_bytes)?.checked_mul(2)?;
         let host = HostMemory {
             batch_bytes: self.batch_bytes,
             buffers,

@@ -188,7 +188,7 @@ proptest! {
         prop_assert_eq!(host.least_bytes, 2 * batch_bytes + host.decode_bytes + plan_bytes(most(per_batch)));
         let device = cost.device;
         prop_assert_eq!((device.output_bytes, device.staging_bytes), (2 * batch_bytes, 2 * staged));
-        prop_assert_eq!(device.table_bytes, 2 * most(per_batch).1 * (4 + 24 * rank));
+        prop_assert_eq!(device.table_bytes, 2 * (most(per_batch).1 * 292 + batch_bytes / 256));
         prop_assert_eq!(device.total_bytes, device.output_bytes + device.staging_bytes + device.table_bytes);
     }
 }

@@ -52,7 +52,7 @@ class DeviceMemory:
 
     Attributes:
         output_bytes: Two output buffers.
-        staging_bytes: Decoded chunks of two batches; as much pinned host memory stages them.
+        staging_bytes: Decoded chunks of two batches, in their source types.
         table_bytes: The tables of uses of two batches.
         total_bytes: Their sum.
     """
