@@ -150,6 +150,9 @@ fn detail(run: &Run) -> String {
     );
     for peer in &run.peers {
         line(&peer.name, self::peer(peer));
+        if peer.caches_all(&run.dataset) {
+            line("", "its cache can hold all arrays decoded: no chunk is decoded twice in a pass".to_owned());
+        }
     }
     for check in &run.checks {
         let mark = if check.passed { "holds" } else { "FAILS" };

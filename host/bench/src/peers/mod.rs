@@ -9,7 +9,7 @@ mod search;
 pub use python::Python;
 
 use crate::failure::Result;
-use crate::results::Round;
+use crate::results::{Dataset, Round};
 use crate::summary::Spread;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -58,6 +58,14 @@ pub struct PeerResult {
     /// Of the time by which our median pass is shorter than its own, the part that decodes avoided explain:
     /// `decodes_avoided x decode busy time / chunks decoded / threads`, at most 1. Null where it is not slower.
     pub lead_from_decodes_avoided: Option<f64>,
+}
+
+impl PeerResult {
+    /// Whether its cache could hold all arrays decoded, so that it decodes no chunk twice, however long a pass is.
+    pub(crate) fn caches_all(&self, dataset: &Dataset) -> bool {
+        let decoded: u64 = dataset.arrays.iter().map(|array| array.decoded_bytes).sum();
+        self.setting.get("cache_bytes").and_then(Value::as_u64).is_some_and(|cache| cache >= decoded)
+    }
 }
 
 /// A setting that was tried.

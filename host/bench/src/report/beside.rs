@@ -45,6 +45,11 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
     content.push(paragraph(
         peer.equality.as_ref().map_or_else(|| "Its batches were not compared with ours.".to_owned(), equality),
     ));
+    if peer.caches_all(&run.dataset) {
+        let text = "Its cache can hold all of these arrays decoded, so it decodes no chunk twice in a pass; damacy decodes a chunk once \
+                    in each look-ahead window. Arrays that are larger than memory leave it no such advantage.";
+        content.push(paragraph(text.to_owned()));
+    }
     if let Some(peak) = peer.peak_memory_bytes {
         content.push(paragraph(format!("A pass made its process grow by {} at most.", memory(peak as f64))));
     }
