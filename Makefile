@@ -1,7 +1,7 @@
 # Entry points. Each installs what it lacks, inside the tree where it can (target/, .venv/), and says what it is doing.
 #
 # FRAMEWORKS=1   also install torch and jax (6 GB) for the tests that hand batches to them; else those tests are skipped
-# QUICK=1        bench-pairs and test-exhaustive: a short run to try them out, which records nothing in docs/
+# QUICK=1        bench, bench-pairs and test-exhaustive: a short run to try them out, which records nothing in docs/
 # PYTHON=...     the Python (3.11 or newer) to make .venv with
 # PREFIX=...     where install-c puts the C interface (/usr/local); DESTDIR=... goes before it
 
@@ -9,6 +9,7 @@ SHELL := bash
 PY := .venv/bin/python
 SETUP := tests/scripts/setup.sh
 FRAMEWORKS ?=
+# More arguments of `damacy bench`.
 BENCH_FLAGS ?=
 QUICK ?=
 
@@ -50,7 +51,7 @@ test-python:
 	@echo "== pytest: the Python package"
 	@cd python && $(if $(FRAMEWORKS),DAMACY_TEST_FRAMEWORKS=1 )DAMACY_TEST_SOFT_CUDA=1 ../$(PY) -m pytest tests -q --timeout 300
 	@echo "== pytest: zarr-python as the judge"
-	@$(PY) -m pytest tests/python -q --timeout 300
+	@DAMACY_TEST_SOFT_CUDA=1 $(PY) -m pytest tests/python -q --timeout 300
 
 c-libraries:
 	@$(SETUP) tools
@@ -154,14 +155,16 @@ check-artifacts: ## Rebuild component and PTX elsewhere and compare them with th
 	@echo "== rebuilding the GPU kernels to compare them byte for byte"
 	@cuda-accel/build-ptx.sh --check
 
-bench: ## Criterion benchmarks, then the loader beside its peers (BENCH_FLAGS="--write docs/performance" records it)
+BENCH_DIR := $(if $(QUICK),target/bench,docs/performance)
+
+bench: ## Criterion benchmarks, then the loader beside its peers (half an hour), recorded in docs/performance
 	@$(SETUP) tools
 	@$(SETUP) venv bench
 	@$(SETUP) damacy
 	@echo "== cargo bench"
 	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline --bench pool
 	@echo "== the loader beside its peers"
-	@$(PY) python/benchmarks/loader.py $(BENCH_FLAGS)
+	@host/bench/record.sh $(CARGO_TARGET_DIR)/release/damacy $(PY) $(BENCH_DIR) $(if $(QUICK),--repeat 1) $(BENCH_FLAGS)
 
 bench-smoke: ## A benchmark of seconds: its machinery works and its predictions hold; no speed is looked at
 	@$(SETUP) tools

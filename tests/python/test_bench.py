@@ -1,16 +1,20 @@
-"""Generated arrays as zarr-python reads them, against the generator's rule in NumPy; ``python -m damacy.bench``."""
+"""Generated arrays as zarr-python reads them, against the generator's rule in NumPy; ``python -m damacy.bench``; its peers,
+which are the real ones; and the executor "cuda", on the soft driver."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import damacy
 import numpy as np
 import pytest
 import zarr
+from damacy.bench import _peer_convert
 
 MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
@@ -122,3 +126,179 @@ def test_an_interruption_ends_the_module_and_leaves_nothing(tmp_path, number):
         process.send_signal(number)
         assert process.wait(timeout=30) == -number
     assert not list(temporary.iterdir()) and not out.exists()
+
+
+ROOT = Path(__file__).parents[2]
+PEERS = ["tensorstore", "zarr", "zarrs"]
+
+
+def smoke(folder, dtype="float32", **pipeline):
+    """The smoke scenario without its slow store, through which peers do not read; a file."""
+    scenario = json.loads((ROOT / "host/scenarios/smoke.json").read_text())
+    del scenario["store"]
+    scenario["pipeline"] |= {"dtype": dtype} | pipeline
+    (folder / "scenario.json").write_text(json.dumps(scenario))
+    return folder / "scenario.json"
+
+
+def run_with_peers(folder, scenario, peers, env=None):
+    bench(scenario, "--repeat", 2, "--quiet", "--peers", ",".join(peers), "--out", folder / "out", env=env)
+    (run,) = json.loads((folder / "out/results.json").read_text())["runs"]
+    return run
+
+
+# uint16 and float32 are among the sources: all but the widest integers are clamped for uint8.
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8"])
+def test_peers_give_our_batches_at_the_best_of_their_settings(tmp_path, dtype):
+    run = run_with_peers(tmp_path, smoke(tmp_path, dtype), PEERS)
+    assert [peer["name"] for peer in run["peers"]] == PEERS
+    for peer in run["peers"]:
+        assert peer["unavailable"] is None, peer
+        assert peer["equality"]["elements"] == 12 * 4 * 16 * 32 * 32 and peer["equality"]["differing"] == 0, peer
+        assert bool(peer["equality"]["note"]) == (dtype == "uint8"), peer["equality"]
+        tried = {json.dumps(one["setting"]): one["pass_s"] for one in peer["search"]}
+        assert len(tried) >= 6 and all(1 <= len(passes) <= 3 for passes in tried.values())
+        fully = {setting: np.median(passes) for setting, passes in tried.items() if len(passes) == 3}
+        assert fully[json.dumps(peer["setting"])] == min(fully.values())
+        assert len(peer["rounds"]) == peer["ratio"]["n"] == 2 and peer["version"] and peer["peak_memory_bytes"] >= 0
+        for round_, ours, ratio in zip(peer["rounds"], run["rounds"], range(2), strict=True):
+            mean = (round_["before_s"] + round_["after_s"]) / 2
+            low, high = peer["ratio"]["min"], peer["ratio"]["max"]
+            assert low - 1e-9 <= mean / ours["pass_s"] <= high + 1e-9, ratio
+        # The pass after ours is the one before the next.
+        assert peer["rounds"][0]["after_s"] == peer["rounds"][1]["before_s"]
+
+
+def test_what_a_peer_s_own_cast_would_differ_in_is_counted(tmp_path):
+    generate = {"shape": [32, 32], "chunks": [16, 16], "dtypes": ["u16"], "seed": 3}
+    sampling = {"crop": [32, 32], "samples": 1, "batches": 2, "warmup": 0}
+    scenario = {"dataset": {"generate": generate}, "sampling": sampling, "pipeline": {"dtype": "uint8"}}
+    (tmp_path / "scenario.json").write_text(json.dumps(scenario))
+    bench(tmp_path / "scenario.json", "--repeat", 1, "--quiet", "--data", tmp_path / "data", "--out", tmp_path / "kept")
+    (array,) = (tmp_path / "data").glob("*/array-0.zarr")
+    values = zarr.open_array(str(array), mode="r")[...]
+    wraps = 2 * np.count_nonzero(np.minimum(values, 255) != values % 256)
+    assert wraps > 0
+    for peer in run_with_peers(tmp_path, tmp_path / "scenario.json", PEERS)["peers"]:
+        assert peer["equality"]["differing"] == 0
+        assert f" would give {wraps} other elements, since it does not clamp to the range of uint8" in peer["equality"]["note"]
+
+
+def test_a_peer_that_cannot_run_says_why_and_the_others_do(tmp_path):
+    def without(missing, peers):
+        (tmp_path / missing).mkdir()
+        (tmp_path / missing / f"{missing}.py").write_text(f"raise ImportError(\"No module named '{missing}'\")")
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / missing), os.environ.get("PYTHONPATH", "")])}
+        return [peer["unavailable"] for peer in run_with_peers(tmp_path, smoke(tmp_path), peers, env=env)["peers"]]
+
+    assert without("tensorstore", ["tensorstore", "zarr"]) == ["No module named 'tensorstore': pip install tensorstore", None]
+    assert without("zarrs", ["zarrs"]) == ["No module named 'zarrs': pip install zarr zarrs"]
+    slow = run_with_peers(tmp_path, "smoke", ["zarr"])["peers"][0]
+    assert slow["unavailable"] == "the scenario models a slow store, which peers do not read through"
+
+
+def child_of(process):
+    """The peer's process, once it is there."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for number in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            if b"damacy.bench.peer" in Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0"):
+                return int(number)
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    raise AssertionError("no peer was started")
+
+
+def start_with_peer(folder):
+    (folder / "temporary").mkdir()
+    command = [sys.executable, "-m", "damacy.bench", str(smoke(folder)), "--repeat", "100", "--peers", "zarr"]
+    env = os.environ | {"TMPDIR": str(folder / "temporary")}
+    pipe = subprocess.PIPE
+    # In a group of its own, as a shell starts what a terminal's Ctrl-C then reaches.
+    return subprocess.Popen(
+        [*command, "--quiet", "--out", str(folder / "out")], env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5, 2])
+def test_a_peer_that_dies_is_an_error_and_leaves_nothing(tmp_path, seconds):
+    with start_with_peer(tmp_path) as process:
+        child = child_of(process)
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+        out, error = process.communicate(timeout=60)
+    assert process.returncode == 16 and out == "", error
+    assert error.endswith("the peer zarr: its process has ended (signal: 9 (SIGKILL))\n"), error
+    assert not list((tmp_path / "temporary").iterdir()) and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5, 2])
+@pytest.mark.parametrize("to", ["the group", "the benchmark"])
+def test_ctrl_c_ends_the_peer_as_well(tmp_path, seconds, to):
+    with start_with_peer(tmp_path) as process:
+        child = child_of(process)
+        time.sleep(seconds)
+        (os.killpg if to == "the group" else os.kill)(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT and error == ""
+    assert not Path(f"/proc/{child}").exists()
+    assert not list((tmp_path / "temporary").iterdir()) and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "request_, answer",
+    [
+        ('{"do": "pass"}', "ValueError: 'pass' was asked for before a start that succeeded"),
+        ('{"do": "start", "peer": "dask"}', "KeyError: 'dask'"),
+        ("nonsense", "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        ("", None),
+    ],
+)
+def test_a_peer_answers_errors_and_ends_with_its_input(request_, answer):
+    command = [sys.executable, "-m", "damacy.bench.peer"]
+    done = subprocess.run(command, input=request_, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == (1 if answer else 0) and done.stderr == ""
+    assert (json.loads(done.stdout) if done.stdout else None) == ({"error": answer} if answer else None)
+
+
+@pytest.mark.parametrize("source", DTYPES)
+def test_peers_convert_by_our_rules(source):
+    dtype, rng = np.dtype(source), np.random.default_rng(1)
+    x = rng.integers(0, 256, dtype.itemsize * 4096, np.uint8).view(dtype)
+    small = rng.integers(0, 300, 4096).astype(dtype) if dtype.kind in "iu" else rng.normal(0, 300, 4096).astype(dtype)
+    x = np.concatenate([x, small])
+    for output in damacy.Dtype:
+        ours = np.asarray(damacy.convert(x, output))
+        theirs = np.empty(x.shape, ours.dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            _peer_convert.convert_into(theirs, x)
+        differing = _peer_convert.differing(ours, theirs)
+        # NaN comes out with another sign or payload.
+        assert differing == _peer_convert.other_nans(ours, theirs), output
+        assert dtype.kind == "f" or differing == 0
+
+
+def test_the_executor_cuda_runs_on_the_soft_driver(tmp_path):
+    library = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/libsoft_cuda.so"
+    if os.environ.get("DAMACY_TEST_SOFT_CUDA") != "1" and not library.exists():
+        pytest.skip("libsoft_cuda.so is not built")
+    (tmp_path / "driver").mkdir()
+    shutil.copy(library, tmp_path / "driver/libcuda.so.1")
+    paths = [str(tmp_path / "driver"), os.environ.get("LD_LIBRARY_PATH", "")]
+    env = os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
+    scenario = smoke(tmp_path, executor="cuda")
+    for touch in (True, False):
+        changed = json.loads(scenario.read_text()) | {"consumer": {"touch": touch}}
+        scenario.write_text(json.dumps(changed))
+        run = run_with_peers(tmp_path, scenario, ["zarr"], env=env)
+        names = [check["name"] for check in run["checks"] if check["passed"]]
+        assert len(names) == len(run["checks"]) == 5 and "GPU memory within the budget" in names
+        assert 0 < run["memory"]["peak_gpu_bytes"] <= run["memory"]["budget_bytes"]
+        assert all(round_["stages"]["upload"]["bytes"] > 0 for round_ in run["rounds"])
+        assert "GPU memory" in run["peers"][0]["unavailable"]
+    none = bench(scenario, "--out", tmp_path / "none", code=18, env=env | {"SOFT_CUDA_DEVICES": "0"})
+    assert "/pipeline/executor: cuda was given; accepted is cpu: CUDA is not available: " in none.stderr
+    tight = json.loads(smoke(tmp_path, executor="cuda", memory="1500KiB").read_text())
+    scenario.write_text(json.dumps(tight))
+    refused = bench(scenario, "--out", tmp_path / "none", "--data", tmp_path / "data", code=20, env=env)
+    assert "max_gpu_memory_bytes" in refused.stderr and not (tmp_path / "data").exists()

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
 use crate::progress::Progress;
 use crate::results::{Results, SCHEMA_VERSION};
-use crate::run::Runner;
+use crate::run::{self, Runner};
 use crate::scenario::{self, DtypeName, Generate, NAMES, Scenario};
 use crate::{machine, peers, report, store, table};
 use clap::{Args, Subcommand, ValueEnum};
@@ -47,6 +47,9 @@ pub struct BenchArgs {
     /// Run each scenario in all ten output types
     #[arg(long, value_enum)]
     pub sweep: Option<Sweep>,
+    /// Output types in place of the scenarios' own: float32,uint8
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "sweep")]
+    pub dtype: Vec<String>,
     /// Folder for results.json and report.html, made at the end
     #[arg(long, default_value = "damacy-bench")]
     pub out: PathBuf,
@@ -143,16 +146,21 @@ pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
 fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     // Everything that can be refused is, before data is generated.
     let scenarios = args.scenarios.iter().map(|name| load(name)).collect::<Result<Vec<Scenario>>>()?;
-    let scenarios = match args.sweep {
-        None => scenarios,
-        Some(Sweep::Dtype) => sweep(&scenarios)?,
+    let dtypes = match args.sweep {
+        None => {
+            let parse = |name: &String| scenario::dtype(name).map_err(Failure::inval);
+            args.dtype.iter().map(parse).collect::<Result<Vec<Dtype>>>()?
+        }
+        Some(Sweep::Dtype) => Dtype::ALL.to_vec(),
     };
+    let scenarios = if dtypes.is_empty() { scenarios } else { in_types(&scenarios, &dtypes)? };
     distinct(&scenarios)?;
     store::check(&args.out)?;
     let mut opened = Vec::new();
     for scenario in &scenarios {
         opened.push(dataset::open(scenario, &scenario.name)?.map(Rc::new));
     }
+    scenarios.iter().try_for_each(run::try_gpu)?;
     let python = peers::Python::new(&args.peers, args.python.as_deref())?;
     let _watch = Watch::new();
     let progress = Progress::new(args.quiet);
@@ -235,10 +243,10 @@ fn load(name: &str) -> Result<Scenario> {
 }
 
 /// Each scenario in each output type.
-fn sweep(scenarios: &[Scenario]) -> Result<Vec<Scenario>> {
+fn in_types(scenarios: &[Scenario], dtypes: &[Dtype]) -> Result<Vec<Scenario>> {
     let mut all = Vec::new();
     for scenario in scenarios {
-        for dtype in Dtype::ALL {
+        for &dtype in dtypes {
             let mut one = scenario.clone();
             one.pipeline.dtype = DtypeName(dtype);
             // A wider type may not fit the memory.
@@ -253,7 +261,10 @@ fn distinct(scenarios: &[Scenario]) -> Result<()> {
     for (index, one) in scenarios.iter().enumerate() {
         let same = |other: &&Scenario| other.name == one.name && other.pipeline.dtype == one.pipeline.dtype;
         if scenarios[..index].iter().any(|other| same(&other)) {
-            let message = format!("two scenarios are called {}; accepted is each name once", one.name);
+            let message = format!(
+                "two scenarios are called {} in {}; accepted is each name once in each output type",
+                one.name, one.pipeline.dtype.0
+            );
             return Err(Failure::inval(message));
         }
     }

@@ -174,6 +174,9 @@ pub struct Round {
     pub predicted: Predicted,
     /// Highest use of the memory budget.
     pub peak_memory_bytes: u64,
+    /// Highest use of GPU memory; 0 on the CPU.
+    #[serde(default)]
+    pub peak_gpu_memory_bytes: u64,
     /// The same work done bare.
     pub ceiling: Ceiling,
 }
@@ -187,8 +190,11 @@ pub struct Stages {
     pub read: Stage,
     /// Decoding; decoded bytes.
     pub decode: Stage,
-    /// Converting and scattering; bytes of batches.
+    /// Converting and scattering; bytes of batches. For a GPU: staging chunks and starting copies and kernels.
     pub convert: Stage,
+    /// Of it, waiting for copies to a GPU; bytes of decoded chunks and tables that were copied. Null on the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<Stage>,
 }
 
 /// One stage.
@@ -248,10 +254,13 @@ pub struct Forecast {
 /// Memory of the pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// What it may use.
+    /// What it may use; with a GPU, of its memory as well.
     pub budget_bytes: u64,
     /// The most that it used.
     pub peak_bytes: u64,
+    /// The most that it used of GPU memory; null on the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_gpu_bytes: Option<u64>,
 }
 
 /// The batches of one round, as times since the round's start.

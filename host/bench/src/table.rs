@@ -99,6 +99,9 @@ fn detail(run: &Run) -> String {
     rows.push(stage("read", |s| s.read, "encoded"));
     rows.push(stage("decode", |s| s.decode, "decoded"));
     rows.push(stage("convert", |s| s.convert, "output"));
+    if run.rounds.iter().any(|round| round.stages.upload.is_some()) {
+        rows.push(stage("wait for copies", |s| s.upload.unwrap_or_default(), "copied to the GPU"));
+    }
     text += &columns(&rows);
     let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
     let mut line = |name: &str, value: String| {
@@ -147,6 +150,9 @@ fn detail(run: &Run) -> String {
     );
     for peer in &run.peers {
         line(&peer.name, self::peer(peer));
+        if peer.caches_all(&run.dataset) {
+            line("", "its cache can hold all arrays decoded: no chunk is decoded twice in a pass".to_owned());
+        }
     }
     for check in &run.checks {
         let mark = if check.passed { "holds" } else { "FAILS" };
@@ -161,13 +167,13 @@ fn peer(peer: &crate::peers::PeerResult) -> String {
     }
     let setting: Vec<String> = peer.setting.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let equal = match &peer.equality {
-        Some(equality) if equality.differing == 0 => "; all elements equal ours".to_owned(),
-        Some(equality) => format!(
-            "; {} of {} elements differ{}",
-            equality.differing,
-            equality.elements,
-            equality.note.as_ref().map_or(String::new(), |note| format!(": {note}"))
-        ),
+        Some(equality) => {
+            let found = match equality.differing {
+                0 => "; all elements equal ours".to_owned(),
+                count => format!("; {count} of {} elements differ", equality.elements),
+            };
+            found + &equality.note.as_ref().map_or(String::new(), |note| format!(": {note}"))
+        }
         None => String::new(),
     };
     format!(

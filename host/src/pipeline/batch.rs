@@ -176,6 +176,14 @@ impl BatchData {
         }
     }
 
+    /// Waits until the batch is written, which on the CPU it is.
+    ///
+    /// # Errors
+    /// `Cuda`.
+    pub fn wait(&self) -> Result<()> {
+        self.gpu().map_or(Ok(()), GpuBuffer::wait)
+    }
+
     /// Bytes of the batch.
     pub fn len(&self) -> usize {
         self.lease.len

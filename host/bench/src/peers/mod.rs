@@ -2,11 +2,14 @@
 //! [`process`] talks to; `docs/bench.md` has the protocol.
 
 mod process;
+mod python;
+mod running;
+mod search;
 
-pub use process::Python;
+pub use python::Python;
 
 use crate::failure::Result;
-use crate::results::Round;
+use crate::results::{Dataset, Round};
 use crate::summary::Spread;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -40,7 +43,7 @@ pub struct PeerResult {
     pub unavailable: Option<String>,
     /// The setting that the rounds used, as found by the search.
     pub setting: Map<String, Value>,
-    /// Everything that was tried, within our memory budget.
+    /// Everything that was tried, in turns; what was far behind the best, once.
     pub search: Vec<Tried>,
     /// One for each of our rounds.
     pub rounds: Vec<PeerRound>,
@@ -48,11 +51,21 @@ pub struct PeerResult {
     pub samples_per_s: Option<Spread>,
     /// Our samples a second / its own, of each round.
     pub ratio: Option<Spread>,
-    /// How its batches compare with ours, element by element.
+    /// The most by which a pass of the rounds made its process grow; null where the system does not tell.
+    pub peak_memory_bytes: Option<u64>,
+    /// How its batches compare with ours, element by element, with the setting that the rounds used.
     pub equality: Option<Equality>,
     /// Of the time by which our median pass is shorter than its own, the part that decodes avoided explain:
     /// `decodes_avoided x decode busy time / chunks decoded / threads`, at most 1. Null where it is not slower.
     pub lead_from_decodes_avoided: Option<f64>,
+}
+
+impl PeerResult {
+    /// Whether its cache could hold all arrays decoded, so that it decodes no chunk twice, however long a pass is.
+    pub(crate) fn caches_all(&self, dataset: &Dataset) -> bool {
+        let decoded: u64 = dataset.arrays.iter().map(|array| array.decoded_bytes).sum();
+        self.setting.get("cache_bytes").and_then(Value::as_u64).is_some_and(|cache| cache >= decoded)
+    }
 }
 
 /// A setting that was tried.
@@ -80,6 +93,6 @@ pub struct Equality {
     pub elements: u64,
     /// Of them, those whose bits differ.
     pub differing: u64,
-    /// Where its cast differs from ours, in words: null if nothing differs.
+    /// Why they differ, or where its own cast would have, in words; null if neither.
     pub note: Option<String>,
 }

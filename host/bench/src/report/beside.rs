@@ -2,7 +2,7 @@
 
 use super::chart::{Bar, Kind, bars};
 use super::html::Html;
-use super::numbers::{count, number, percent, seconds, setting, spread};
+use super::numbers::{count, memory, number, percent, seconds, setting, spread};
 use super::parts::{Table, folded, hint, paragraph, section, side_by_side};
 use super::speed::ratio_in_words;
 use crate::peers::{Equality, PeerResult, Tried};
@@ -19,7 +19,7 @@ pub(super) fn peers(run: &Run) -> Html {
     }
     let lead = "Each peer reads the same crops, in turn with damacy: a pass of its own before each of ours and one after, so \
                 that a slow moment of the machine meets both. The ratio is taken within each round: above 1, damacy was faster. Each \
-                peer got the fastest of the settings that were tried, within the same memory; everything is opened anew for \
+                peer got the fastest of the settings that were tried, with a cache of at most the same memory; everything is opened anew for \
                 each pass.";
     section("peers", "Beside other loaders", lead, run.peers.iter().map(|peer| one(run, peer)))
 }
@@ -45,6 +45,14 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
     content.push(paragraph(
         peer.equality.as_ref().map_or_else(|| "Its batches were not compared with ours.".to_owned(), equality),
     ));
+    if peer.caches_all(&run.dataset) {
+        let text = "Its cache can hold all of these arrays decoded, so it decodes no chunk twice in a pass; damacy decodes a chunk once \
+                    in each look-ahead window. Arrays that are larger than memory leave it no such advantage.";
+        content.push(paragraph(text.to_owned()));
+    }
+    if let Some(peak) = peer.peak_memory_bytes {
+        content.push(paragraph(format!("A pass made its process grow by {} at most.", memory(peak as f64))));
+    }
     content.push(rounds(run, peer));
     content.push(search(peer));
     Html::all(content)
@@ -52,7 +60,8 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
 
 fn equality(equality: &Equality) -> String {
     if equality.differing == 0 {
-        return format!("Its batches equal ours: all {} elements, bit for bit.", count(equality.elements));
+        let note = equality.note.as_ref().map_or_else(String::new, |note| format!(" But {note}."));
+        return format!("Its batches equal ours: all {} elements, bit for bit.{note}", count(equality.elements));
     }
     format!(
         "Its batches differ from ours in {} of {} elements ({}){}",

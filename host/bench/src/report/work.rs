@@ -112,8 +112,8 @@ pub(super) fn decodes(run: &Run) -> Html {
     let shares = run.peers.iter().filter_map(|peer| Some((peer, peer.lead_from_decodes_avoided?)));
     let share = |(peer, share): (&crate::peers::PeerResult, f64)| {
         paragraph(format!(
-            "Of the time by which damacy's median pass is shorter than {}'s, decodes avoided explain {}: the avoided decodes times \
-             the mean time of a decode, divided by the threads.",
+            "Of the time by which damacy's median pass is shorter than {}'s, decodes avoided explain {} at most: the avoided decodes times \
+             the mean time of a decode, divided by the threads. A peer with a cache avoids some as well.",
             peer.name,
             percent(share)
         ))

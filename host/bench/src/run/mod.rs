@@ -2,9 +2,11 @@
 //! the peers measured beside it.
 
 mod ceiling;
+mod config;
 mod pass;
 mod predict;
 
+use crate::crops;
 use crate::dataset::Dataset;
 use crate::failure::Result;
 use crate::interrupt;
@@ -12,14 +14,15 @@ use crate::latency::Latency;
 use crate::peers::{Beside, PeerResult};
 use crate::progress::Progress;
 use crate::results::{self, BatchTimes, Ceiling, Check, Cold, Memory, Predicted, Round, Timeline};
-use crate::scenario::{Engine, Scenario};
+use crate::scenario::{Executor, Scenario};
 use crate::summary::Spread;
-use crate::{crops, machine};
 use ceiling::{Ceilings, Work};
-use damacy::{Batch, BatchSpec, CpuExecutor, CpuLimits, PipelineConfig, QueueLimits, Sample};
+use damacy::{BatchSpec, PipelineConfig, Sample};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+
+pub use config::try_gpu;
 
 /// How far a measured waste may be from the predicted one.
 const TOLERANCE: f64 = 0.01;
@@ -45,26 +48,11 @@ impl<'a> Runner<'a> {
             tag: None,
         };
         let samples = crops::draw(sampling, &dataset.arrays).into_iter().map(sample).collect();
-        let output =
-            BatchSpec { samples: sampling.samples, shape: sampling.crop.clone(), dtype: scenario.pipeline.dtype.0 };
-        let threads = scenario.pipeline.threads.unwrap_or_else(machine::cores);
+        let output = config::output(scenario);
+        let threads = config::threads(scenario);
         let folder = dataset.uris.first().and_then(|uri| Path::new(&**uri).parent()).unwrap_or(Path::new(""));
         let latency = scenario.store.as_ref().map(|store| Latency::new(store, folder));
-        let engine = match scenario.pipeline.engine {
-            Engine::Native => damacy::Engine::Native,
-            Engine::Sandbox => damacy::Engine::Sandbox,
-        };
-        let limits = CpuLimits {
-            max_memory_bytes: scenario.pipeline.memory.0,
-            workers: Some(threads as usize),
-            output_buffers: None,
-        };
-        let config = PipelineConfig {
-            executor: CpuExecutor { engine, limits }.into(),
-            queues: QueueLimits { lookahead_samples: scenario.pipeline.lookahead.map(|ahead| ahead as usize) },
-            read_hook: latency.as_ref().map(Latency::hook),
-            ..PipelineConfig::new(output.clone())
-        };
+        let config = PipelineConfig { read_hook: latency.as_ref().map(Latency::hook), ..config::config(scenario) };
         Runner { scenario, dataset, samples, output, config, threads, latency }
     }
 
@@ -78,16 +66,11 @@ impl<'a> Runner<'a> {
         self.threads
     }
 
-    /// Bytes of all batches of a pass.
-    pub fn output_bytes(&self) -> u64 {
-        self.crops().output_bytes
-    }
-
-    /// An untimed pass whose batches `keep` sees.
+    /// An untimed pass whose batches `keep` sees, as bytes.
     ///
     /// # Errors
     /// Those of the pipeline and of `keep`.
-    pub fn pass(&self, keep: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+    pub fn bytes(&self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         pass::pass(&self.config, &self.samples, &self.scenario.consumer, 0, Some(keep), &|_| ()).map(drop)
     }
 
@@ -134,7 +117,9 @@ impl<'a> Runner<'a> {
         }
         let peers = peers.iter_mut().map(|peer| peer.result(&rounds, self.threads)).collect::<Vec<PeerResult>>();
         let used = rounds.iter().map(|round| round.peak_memory_bytes).max().unwrap_or(0);
-        let memory = Memory { budget_bytes: memory, peak_bytes: used };
+        let peak_gpu_bytes = rounds.iter().map(|round| round.peak_gpu_memory_bytes).max().unwrap_or(0);
+        let peak_gpu_bytes = (scenario.pipeline.executor == Executor::Cuda).then_some(peak_gpu_bytes);
+        let memory = Memory { budget_bytes: memory, peak_bytes: used, peak_gpu_bytes };
         Ok(results::Run {
             name: scenario.name.clone(),
             dtype: self.output.dtype.full_name().to_owned(),
@@ -247,11 +232,12 @@ fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
         passed: found == predicted,
         detail: format!("{found:?} handled, {predicted:?} predicted"),
     });
-    checks.push(Check {
-        name: "memory within the budget".to_owned(),
-        passed: memory.peak_bytes <= memory.budget_bytes,
-        detail: format!("{} bytes at most of {}", memory.peak_bytes, memory.budget_bytes),
-    });
+    let mut within = |name: &str, peak: u64| {
+        let detail = format!("{peak} bytes at most of {}", memory.budget_bytes);
+        checks.push(Check { name: name.to_owned(), passed: peak <= memory.budget_bytes, detail });
+    };
+    within("memory within the budget", memory.peak_bytes);
+    memory.peak_gpu_bytes.into_iter().for_each(|peak| within("GPU memory within the budget", peak));
     checks
 }
 
@@ -273,9 +259,9 @@ mod tests {
             predicted: Predicted { decode_waste: 1.0, ..Predicted::default() },
             ..Round::default()
         };
-        let memory = Memory { budget_bytes: 10, peak_bytes: 11 };
+        let memory = Memory { budget_bytes: 10, peak_bytes: 11, peak_gpu_bytes: Some(10) };
         let passed = |found| checks(&[round(1.0), round(found)], &memory).iter().map(|c| c.passed).collect::<Vec<_>>();
-        assert_eq!(passed(1.009), [true, true, false]);
-        assert_eq!(passed(0.98), [false, true, false]);
+        assert_eq!(passed(1.009), [true, true, false, true]);
+        assert_eq!(passed(0.98), [false, true, false, true]);
     }
 }

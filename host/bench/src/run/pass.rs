@@ -4,6 +4,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::results::{BatchTimes, Round, Stage, Stages};
 use crate::scenario::Consumer;
+use damacy::pipeline::Device;
 use damacy::{Batch, Pipeline, PipelineConfig, Sample, Stats, Status};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,8 +15,8 @@ pub(super) struct Pass {
     pub batches: Vec<BatchTimes>,
 }
 
-/// Sees every batch of a pass.
-pub(super) type Keep<'a> = dyn FnMut(&Batch) -> Result<()> + 'a;
+/// Sees the bytes of every batch of a pass.
+pub(super) type Keep<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
 
 /// Runs a pass. `keep` sees every batch, untimed passes' only; `note` hears how many batches are done.
 pub(super) fn pass(
@@ -33,6 +34,8 @@ pub(super) fn pass(
     pipeline.push(Box::new(all.into_iter().map(Ok)))?;
     let mut batches: Vec<BatchTimes> = Vec::new();
     let mut used = Duration::ZERO;
+    // Where batches of a GPU are copied to.
+    let mut host = Vec::new();
     let mut check = || match interrupt::check() {
         Ok(()) => Ok(()),
         Err(_) => Err(damacy::Error::new(Status::Shutdown, "bench", "interrupted")),
@@ -43,9 +46,9 @@ pub(super) fn pass(
         let Some(batch) = next? else { break };
         let popped = begun.elapsed();
         if let Some(keep) = &mut keep {
-            keep(&batch)?;
+            keep(on_host(&batch, &mut host)?)?;
         }
-        consume(&batch, consumer)?;
+        consume(&batch, consumer, &mut host)?;
         let timing = batch.info().timing;
         let id = batch.info().id;
         drop(batch);
@@ -89,6 +92,7 @@ pub(super) fn pass(
         decode_waste: stats.decode_waste().unwrap_or(0.0),
         read_waste: stats.read_waste().unwrap_or(0.0),
         peak_memory_bytes: stats.peak_memory_bytes,
+        peak_gpu_memory_bytes: stats.peak_gpu_memory_bytes,
         ..Round::default()
     };
     Ok(Pass { round, batches })
@@ -101,13 +105,26 @@ fn stages(stats: &Stats) -> Stages {
         read: stage(stats.read_time, stats.read_bytes),
         decode: stage(stats.decode_time, stats.decoded_bytes),
         convert: stage(stats.convert_time, stats.output_bytes),
+        upload: (stats.upload_bytes > 0).then(|| stage(stats.upload_wait_time, stats.upload_bytes)),
     }
 }
 
-/// Reads every element, and holds the batch, as the scenario says.
-fn consume(batch: &Batch, consumer: &Consumer) -> Result<()> {
+/// A batch's bytes; those of a GPU's are copied into `host`.
+fn on_host<'a>(batch: &'a Batch, host: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+    if batch.device() == Device::Cpu {
+        return Ok(batch.bytes());
+    }
+    host.resize(batch.data().len(), 0);
+    batch.data().copy_to(host)?;
+    Ok(host)
+}
+
+/// Reads every element, or waits until there is something to read, and holds the batch, as the scenario says.
+fn consume(batch: &Batch, consumer: &Consumer, host: &mut Vec<u8>) -> Result<()> {
+    // A GPU's batch is handed over before it is written: a pass that did not wait for it would be short by that work.
+    batch.data().wait()?;
     if consumer.touch {
-        let (words, rest) = batch.bytes().as_chunks::<8>();
+        let (words, rest) = on_host(batch, host)?.as_chunks::<8>();
         let sum = words.iter().fold(0u64, |sum, word| sum ^ u64::from_ne_bytes(*word));
         black_box(rest.iter().fold(sum, |sum, byte| sum ^ u64::from(*byte)));
     }

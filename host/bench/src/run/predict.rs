@@ -3,7 +3,7 @@
 use crate::dataset::Dataset;
 use crate::failure::Result;
 use crate::results::{Forecast, Predicted};
-use crate::scenario::Scenario;
+use crate::scenario::{Executor, Scenario};
 use damacy::cost::{Crops, Encoded, Job, JobArray};
 use damacy::{BatchSpec, Sample};
 use damacy_core::cost::memory::{Sizes, decode_need, fit, window_batches};
@@ -104,7 +104,11 @@ pub(super) fn window(scenario: &Scenario, dataset: &Dataset, batch_bytes: u64, t
     let largest = dataset.arrays.iter().map(chunk).max().unwrap_or(0);
     let memory_bytes = scenario.pipeline.memory.0;
     let sizes = Sizes { batch_bytes, workers: threads, max_buffers: u64::MAX, memory_bytes };
-    let buffers = fit(&sizes, decode_need(largest), 0).map_or(2, |fitted| fitted.buffers);
+    let buffers = match scenario.pipeline.executor {
+        Executor::Cpu => fit(&sizes, decode_need(largest), 0).map_or(2, |fitted| fitted.buffers),
+        // Half of the GPU's memory. Windows may come out smaller, where their chunks do not fit into the other half.
+        Executor::Cuda => (memory_bytes / 2 / batch_bytes.max(1)).max(2),
+    };
     let samples = scenario.sampling.samples;
     let ahead = scenario.pipeline.lookahead.unwrap_or(DEFAULT_LOOKAHEAD) / samples;
     window_batches(ahead.max(1), buffers) * samples

@@ -2,7 +2,7 @@
 //! the value to change and what is accepted there.
 
 use super::Faults;
-use super::{Codec, Executor, Format, Generate, Mode, Scenario};
+use super::{Codec, Engine, Executor, Format, Generate, Mode, Scenario};
 use crate::crops;
 use crate::dataset::layout;
 use damacy::Status;
@@ -55,8 +55,13 @@ pub(super) fn check(scenario: &Scenario, faults: &mut Faults) {
         faults.add("/sampling/batches", message);
     }
     if scenario.pipeline.executor == Executor::Cuda {
-        let message = "cuda was given; accepted is cpu: the benchmark has no CUDA executor in this build".into();
-        faults.with_status("/pipeline/executor", message, Status::Unsupported);
+        if let Some(reason) = damacy::cuda_unavailable() {
+            let message = format!("cuda was given; accepted is cpu: {reason}");
+            faults.with_status("/pipeline/executor", message, Status::Cuda);
+        }
+        if scenario.pipeline.engine == Engine::Sandbox && faults.fine(&["/pipeline/engine"]) {
+            faults.add("/pipeline/engine", "sandbox was given for the executor cuda; accepted is native".into());
+        }
     }
     if scenario.consumer.hold.0 > MAX_LATENCY {
         faults.add("/consumer/hold", format!("{:?} was given; accepted are 0 to 10 seconds", scenario.consumer.hold.0));
@@ -183,7 +188,10 @@ pub(crate) fn arrays_fit(scenario: &Scenario, arrays: &[ArrayMetadata], faults: 
             faults.add("/sampling/batches", message);
         }
     }
-    if faults.fine(&["/sampling/crop", "/sampling/samples", "/pipeline/memory", "/pipeline/dtype"]) {
+    // A pipeline on a GPU is made to find out.
+    if scenario.pipeline.executor == Executor::Cpu
+        && faults.fine(&["/sampling/crop", "/sampling/samples", "/pipeline/memory", "/pipeline/dtype"])
+    {
         memory(scenario, arrays, faults);
     }
 }

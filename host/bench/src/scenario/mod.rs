@@ -14,7 +14,7 @@ mod walk;
 pub use builtin::{NAMES, builtin};
 pub(crate) use check::arrays_fit;
 pub use faults::{Fault, Faults};
-pub use names::{DtypeName, Seconds, Size, SourceName};
+pub use names::{DtypeName, Seconds, Size, SourceName, dtype};
 pub use schema::schema_text;
 
 use crate::failure::{Failure, Result};
@@ -198,7 +198,7 @@ pub struct Pipeline {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub lookahead: Option<u64>,
-    /// What the pipeline may use.
+    /// What the pipeline may use; with `cuda` that much of the GPU's memory, and as much of the host's.
     pub memory: Size,
     /// Worker threads. Default: the cores that the process may use.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,7 +245,7 @@ pub enum Engine {
 pub struct Consumer {
     /// How long it is held, as a training step would.
     pub hold: Seconds,
-    /// Whether every element is read.
+    /// Whether every element is read: of batches in GPU memory, by copying them to the host. Else a batch is waited for alone.
     pub touch: bool,
 }
 

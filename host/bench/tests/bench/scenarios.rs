@@ -109,7 +109,7 @@ fn every_fault_is_told_at_once_with_its_place_and_what_is_accepted() {
             "dataset": {"generate": {"shape": [64, 64], "chunks": [16], "dtypes": ["u16", "f64"], "entropy": 1.5,
                                      "codecs": ["zstd", "blosc_lz4", "bz2"], "shape": [1, 1]}},
             "sampling": {"crop": [8, 0], "batches": 4, "warmup": 4, "mode": "disjoin", "samples": -1},
-            "pipeline": {"dtype": "float64", "memory": "1GB!", "threads": 0, "executor": "cuda", "lookahead": 1.5},
+            "pipeline": {"dtype": "float64", "memory": "1GB!", "threads": 0, "executor": "gpu", "lookahead": 1.5},
             "consumer": {"hold": "-1s", "touch": "yes"},
             "store": {"floor": "2s", "cap": "1s", "sigma": 9}}"#,
     );
@@ -128,7 +128,7 @@ fn every_fault_is_told_at_once_with_its_place_and_what_is_accepted() {
         ("/pipeline/memory", "\"1GB!\" is no size"),
         ("/pipeline/threads", "0 was given; accepted is a whole number from 1 to 1024"),
         ("/pipeline/lookahead", "1.5 was given; accepted is a whole number from 1"),
-        ("/pipeline/executor", "accepted is cpu"),
+        ("/pipeline/executor", "accepted is one of cpu, cuda"),
         ("/consumer/hold", "accepted are seconds from 0 on"),
         ("/consumer/touch", "\"yes\" was given; accepted is true or false"),
         ("/store/floor", "accepted is at most the cap, 1s"),

@@ -103,7 +103,10 @@ fn what_cannot_run_is_refused_before_any_data_is_generated() {
     tight["pipeline"] = json!({"memory": 1000});
     let mut wrong = good.clone();
     wrong["pipeline"] = json!({"dtype": "float64"});
+    let mut gpu = good.clone();
+    gpu["pipeline"] = json!({"executor": "cuda", "engine": "sandbox"});
     for (scenario, code, parts) in [
+        (gpu, 12, ["/pipeline/executor: cuda was given; accepted is cpu: CUDA is not available: ", "/pipeline/engine"]),
         (tight, 20, ["/pipeline/memory: 1000 bytes was given", "BUDGET"]),
         (wrong, 12, ["/pipeline/dtype", "bfloat16 (bf16)"]),
         (with("/sampling/crop", json!([8, 0])), 12, ["/sampling/crop/1", "from 1"]),
@@ -113,7 +116,12 @@ fn what_cannot_run_is_refused_before_any_data_is_generated() {
     ] {
         let path = write(folder.path(), &scenario);
         let out = folder.path().join("out");
-        let line = format!("TMPDIR={} $DAMACY bench smoke {path} --out {}", text(temporary.path()), text(&out));
+        // Without a GPU, on any machine.
+        let line = format!(
+            "CUDA_VISIBLE_DEVICES= TMPDIR={} $DAMACY bench smoke {path} --out {}",
+            text(temporary.path()),
+            text(&out)
+        );
         shell(&line).refused(code, &parts);
         assert!(entries(temporary.path()).is_empty() && !out.exists());
     }
@@ -127,8 +135,10 @@ fn wrong_arguments_say_what_is_accepted() {
     damacy(["bench"]).refused(2, &["SCENARIO"]);
     damacy(["bench", "smoke", "--repeat", "0"]).refused(2, &["1..=100"]);
     damacy(["bench", "smoke", "--sweep", "engine"]).refused(2, &["dtype"]);
+    damacy(["bench", "smoke", "--dtype", "u8,f64"]).refused(12, &["f64", "bfloat16 (bf16)"]);
+    damacy(["bench", "smoke", "--dtype", "u8,uint8"]).refused(12, &["two scenarios are called smoke in uint8"]);
     damacy(["bench", "nosuch"]).refused(13, &["nosuch is no built-in scenario (smoke, default,"]);
-    damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke"]);
+    damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke in float32"]);
     damacy(["bench", "smoke", "--peers", "dask"])
         .refused(12, &["\"dask\" is no peer; accepted are tensorstore, zarr, zarrs"]);
     damacy(["bench", "smoke", "--peers", "zarr", "--python", "/no/such"]).refused(13, &["/no/such cannot be started"]);

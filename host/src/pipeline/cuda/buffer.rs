@@ -66,6 +66,14 @@ impl GpuBuffer {
         }
     }
 
+    /// Waits until the batch is written.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn wait(&self) -> Result<()> {
+        self.ready().map_or(Ok(()), |ready| ready.synchronize().map_err(failed("pop")))
+    }
+
     /// Makes a consumer's stream wait until the batch is written.
     ///
     /// # Errors

@@ -1,0 +1,157 @@
+//! The peers of a command: names and a Python -> processes that are ready to run beside a scenario.
+
+use super::process::{MODULE, Process};
+use super::running::Running;
+use super::search::search;
+use super::{Beside, Equality, PeerResult};
+use crate::dataset::Dataset;
+use crate::failure::{Failure, Result};
+use crate::progress::Progress;
+use crate::results::Round;
+use crate::run::Runner;
+use crate::scenario::{Executor, Scenario};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The peers that there are.
+const NAMES: [&str; 3] = ["tensorstore", "zarr", "zarrs"];
+
+/// Peers to start, and the Python to do it with.
+pub struct Python {
+    names: Vec<String>,
+    program: PathBuf,
+}
+
+impl Python {
+    /// Checks the names; without a program it is the active virtual environment's, or `python3`.
+    ///
+    /// # Errors
+    /// `Inval` for an unknown name, and for a Python that has no damacy.
+    pub fn new(names: &[String], program: Option<&Path>) -> Result<Python> {
+        let mut wanted: Vec<String> = Vec::new();
+        for name in names {
+            if !NAMES.contains(&name.as_str()) {
+                return Err(Failure::inval(format!("{name:?} is no peer; accepted are {}", NAMES.join(", "))));
+            }
+            if !wanted.contains(name) {
+                wanted.push(name.clone());
+            }
+        }
+        let active = std::env::var_os("VIRTUAL_ENV").map(|folder| PathBuf::from(folder).join("bin/python"));
+        let program = program.map(Path::to_owned).or(active).unwrap_or_else(|| "python3".into());
+        if !wanted.is_empty() {
+            can_import(&program)?;
+        }
+        Ok(Python { names: wanted, program })
+    }
+
+    /// Starts all peers for one scenario: each searches its best setting, and its batches are compared with ours.
+    ///
+    /// # Errors
+    /// A Python that does not start, a process that ends by itself; an interruption.
+    pub fn start(
+        &self,
+        scenario: &Scenario,
+        dataset: &Dataset,
+        runner: &Runner<'_>,
+        progress: &Progress,
+    ) -> Result<Vec<Box<dyn Beside>>> {
+        let one = |name: &String| {
+            if scenario.store.is_some() {
+                let reason = "the scenario models a slow store, which peers do not read through";
+                return Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>);
+            }
+            if scenario.pipeline.executor == Executor::Cuda {
+                let reason = "the scenario's batches lie in GPU memory, and peers make theirs in host memory";
+                return Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>);
+            }
+            self.peer(name, scenario, dataset, runner, progress)
+        };
+        self.names.iter().map(one).collect()
+    }
+
+    fn peer(
+        &self,
+        name: &str,
+        scenario: &Scenario,
+        dataset: &Dataset,
+        runner: &Runner<'_>,
+        progress: &Progress,
+    ) -> Result<Box<dyn Beside>> {
+        let mut process = Process::start(&self.program, name)?;
+        let numbers: HashMap<&str, usize> = dataset.uris.iter().map(|uri| &**uri).zip(0..).collect();
+        let starts = |bounds: &[(u64, u64)]| bounds.iter().map(|(start, _)| *start).collect::<Vec<u64>>();
+        let samples: Vec<Value> =
+            runner.samples().iter().map(|s| json!([numbers[&*s.uri], starts(&s.bounds)])).collect();
+        let sources: Vec<&str> =
+            dataset.arrays.iter().map(|array| array.source.map_or("", |source| source.full_name())).collect();
+        let uris: Vec<&str> = dataset.uris.iter().map(|uri| &**uri).collect();
+        let started = process.ask(&json!({
+            "do": "start", "peer": name, "arrays": uris, "sources": sources, "crop": scenario.sampling.crop,
+            "batch": scenario.sampling.samples, "samples": samples, "dtype": scenario.pipeline.dtype.0.full_name(),
+            "memory_bytes": scenario.pipeline.memory.0, "threads": runner.threads(),
+            "hold_s": scenario.consumer.hold, "touch": scenario.consumer.touch,
+        }))?;
+        if let Some(reason) = started["unavailable"].as_str() {
+            return Ok(Box::new(Absent { name: name.to_owned(), reason: reason.to_owned() }));
+        }
+        let settings: Vec<Map<String, Value>> = process.parse(&started["settings"])?;
+        progress.say(&format!("{}: searching the best setting of {name}", scenario.name));
+        let (setting, tried) = search(settings, &mut |setting, what| {
+            progress.step(|| format!("{}: searching the best setting of {name}, {what}", scenario.name));
+            Ok(process.pass(setting)?.seconds)
+        })?;
+        progress.step(|| format!("{}: comparing batches with {name}'s", scenario.name));
+        process.send(&json!({"do": "compare", "setting": setting}))?;
+        runner.bytes(&mut |bytes| process.write(bytes))?;
+        let equality: Value = process.answer()?;
+        let equality: Equality = process.parse(&equality)?;
+        let result = PeerResult {
+            name: name.to_owned(),
+            version: started["version"].as_str().map(str::to_owned),
+            setting,
+            search: tried,
+            equality: Some(equality),
+            ..PeerResult::default()
+        };
+        Ok(Box::new(Running::new(process, runner.samples().len(), result)))
+    }
+}
+
+/// Refuses a Python that cannot run peers, before any data is generated.
+fn can_import(program: &Path) -> Result<()> {
+    let tried = Command::new(program).args(["-c", &format!("import {MODULE}")]).stdin(Stdio::null()).output();
+    let tried =
+        tried.map_err(|error| Failure::file(program, "cannot be started; name a Python with --python", error))?;
+    if tried.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&tried.stderr);
+    let last = said.trim().rsplit('\n').next().unwrap_or_default();
+    Err(Failure::inval(format!(
+        "{} cannot import {MODULE} ({last}); accepted is a Python with damacy, named with --python",
+        program.display()
+    )))
+}
+
+/// A peer that cannot run.
+struct Absent {
+    name: String,
+    reason: String,
+}
+
+impl Beside for Absent {
+    fn before(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn after(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn result(&mut self, _: &[Round], _: u64) -> PeerResult {
+        PeerResult { name: self.name.clone(), unavailable: Some(self.reason.clone()), ..PeerResult::default() }
+    }
+}

@@ -1,0 +1,88 @@
+//! A peer at work beside our rounds: its passes -> rates, ratios, and what share of our lead decodes avoided explain.
+
+use super::process::Process;
+use super::{Beside, PeerResult, PeerRound};
+use crate::failure::Result;
+use crate::results::Round;
+use crate::summary::Spread;
+use serde_json::{Map, Value, json};
+
+/// A peer at work.
+pub(super) struct Running {
+    process: Process,
+    samples: usize,
+    /// The pass after our last one, which is the one before the next.
+    last: Option<f64>,
+    before: f64,
+    result: PeerResult,
+}
+
+/// One pass of a peer.
+pub(super) struct Pass {
+    pub seconds: f64,
+    /// How far it made the process grow, if that is known.
+    peak_bytes: Option<u64>,
+}
+
+impl Process {
+    /// A timed pass with a setting.
+    pub(super) fn pass(&mut self, setting: &Map<String, Value>) -> Result<Pass> {
+        let answer = self.ask(&json!({"do": "pass", "setting": setting}))?;
+        let seconds = answer["pass_s"].as_f64().filter(|seconds| *seconds > 0.0);
+        let seconds = seconds.ok_or_else(|| self.strange(&answer))?;
+        Ok(Pass { seconds, peak_bytes: answer["peak_bytes"].as_u64() })
+    }
+}
+
+impl Running {
+    /// With what is known before the first round.
+    pub(super) fn new(process: Process, samples: usize, result: PeerResult) -> Running {
+        Running { process, samples, last: None, before: 0.0, result }
+    }
+
+    fn pass(&mut self) -> Result<f64> {
+        let pass = self.process.pass(&self.result.setting)?;
+        self.result.peak_memory_bytes = self.result.peak_memory_bytes.max(pass.peak_bytes);
+        Ok(pass.seconds)
+    }
+}
+
+impl Beside for Running {
+    fn before(&mut self) -> Result<()> {
+        self.before = match self.last.take() {
+            Some(seconds) => seconds,
+            None => self.pass()?,
+        };
+        Ok(())
+    }
+
+    fn after(&mut self) -> Result<()> {
+        let after_s = self.pass()?;
+        self.last = Some(after_s);
+        self.result.rounds.push(PeerRound { before_s: self.before, after_s });
+        Ok(())
+    }
+
+    fn result(&mut self, ours: &[Round], threads: u64) -> PeerResult {
+        let mut result = std::mem::take(&mut self.result);
+        let passes: Vec<f64> = result.rounds.iter().map(|round| (round.before_s + round.after_s) / 2.0).collect();
+        let rates: Vec<f64> = passes.iter().map(|seconds| self.samples as f64 / seconds).collect();
+        let ratios: Vec<f64> = passes.iter().zip(ours).map(|(theirs, ours)| theirs / ours.pass_s).collect();
+        result.samples_per_s = Spread::of(&rates);
+        result.ratio = Spread::of(&ratios);
+        result.lead_from_decodes_avoided = lead_from_decodes_avoided(&passes, ours, threads);
+        result
+    }
+}
+
+/// The part of our lead that decodes avoided explain; `None` where there is no lead.
+fn lead_from_decodes_avoided(theirs: &[f64], ours: &[Round], threads: u64) -> Option<f64> {
+    let median =
+        |of: &dyn Fn(&Round) -> f64| Spread::of(&ours.iter().map(of).collect::<Vec<f64>>()).map(|spread| spread.median);
+    let lead = Spread::of(theirs)?.median - median(&|round| round.pass_s)?;
+    let saved = median(&|round| {
+        let each = round.stages.decode.busy_s / round.chunks_decoded.max(1) as f64;
+        round.decodes_avoided as f64 * each / threads as f64
+    })?;
+    (lead > 0.0).then(|| (saved / lead).min(1.0))
+}
