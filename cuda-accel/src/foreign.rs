@@ -72,12 +72,14 @@ impl ForeignStream {
     /// Work that the consumer queues on this stream from now on waits for `event`; the host does not.
     ///
     /// # Errors
-    /// The driver's: an invalid handle, a destroyed stream, a stream that is being captured.
+    /// The driver's: an invalid handle, a destroyed stream, a stream of another context.
     pub fn wait(self, device: &Device, event: &Event) -> Result<()> {
         let current = device.enter("making the consumer's stream wait for the batch")?;
         // SAFETY: our handle is alive; the other is what the consumer says.
         let code = unsafe { (current.driver.cuStreamWaitEvent)(self.raw(), event.raw(), 0) };
-        current.check("cuStreamWaitEvent", code).map_err(|error| self.explain(device, error))
+        current.check("cuStreamWaitEvent", code).map_err(|error| self.explain(device, error))?;
+        // A stream of another context can wait too, but when its consumer is done nothing could be recorded on it.
+        self.record(device).map(drop)
     }
 
     /// A new event of ours behind the work queued on this stream so far.

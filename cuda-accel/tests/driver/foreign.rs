@@ -1,6 +1,6 @@
 //! Consumers' streams and events: whose work waits for whose, and handles that are none.
 
-use damacy_cuda::{BufferFence, ConsumerStream, DeviceMemory, ForeignEvent, ForeignStream, Priority, Stream};
+use damacy_cuda::{BufferFence, ConsumerStream, DeviceMemory, Event, ForeignEvent, ForeignStream, Priority, Stream};
 
 use crate::{driver_error, open, raw, soft_cuda};
 
@@ -152,8 +152,11 @@ fn a_stream_of_another_context_gives_a_clear_error() {
         let device = open(0);
         let context = raw::create_context(driver, 1);
         let theirs = raw::create_stream(driver);
-        let error = driver_error(consumer(theirs as i64).record(&device));
-        assert!(error.to_string().contains("must be a live stream of device 0"), "{error}");
+        let ready = Event::new(&device).unwrap();
+        for error in [consumer(theirs as i64).record(&device).map(drop), consumer(theirs as i64).wait(&device, &ready)] {
+            let error = driver_error(error);
+            assert!(error.to_string().contains("must be a live stream of device 0"), "{error}");
+        }
         assert_eq!(raw::current(driver), context);
         crate::resources::still_works(&device);
         raw::destroy_stream(driver, theirs);

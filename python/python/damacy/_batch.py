@@ -132,7 +132,8 @@ class Batch:
         Args:
             stream: The CPU has no streams: None. On a GPU the one that the consumer works on, which is made to wait for
                 the batch: None or 1 for the legacy default stream, 2 for the per-thread default stream, a handle, or -1
-                for no synchronisation at all.
+                for no synchronisation at all. A stream must live until the consumer has dropped its tensor: what it
+                then has queued there is waited for before the memory is written again.
             max_version: ``(1, 0)`` or above gives a versioned capsule, None or below a legacy one.
             dl_device: None or the batch's own; for a batch on a GPU also ``(1, 0)``, for a copy in host memory.
             copy: True gives a copy of its own, beside the pipeline's budget; None copies to another device, False never.
