@@ -138,6 +138,8 @@ class Check:
                         continue
                 del tensor
                 batch.release()
+            if self.gpu:
+                torch.cuda.synchronize()  # torch's streams of their own are not waited for by the default one
             found = [float(total) for total in sums]
         wrong = sum(a != b for a, b in zip(found, expected, strict=True))
         if wrong:

@@ -1,6 +1,6 @@
 //! Contexts, as the driver sees them: which is current, which is a device's primary one, made current for a while.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
 use std::marker::PhantomData;
 
 use cudarc::driver::sys::{CUcontext, CUdevice};
@@ -9,9 +9,15 @@ use crate::driver::Driver;
 use crate::error::Result;
 
 /// The context is current on this thread; dropping restores the one before.
+///
+/// Meanwhile the thread's stream capture mode is relaxed: what is called here concerns our own streams and memory, and in
+/// the default mode it would end a CUDA graph's capture that another thread is at (torch's captures forbid by default
+/// what is not captured, in all threads), and fail.
 pub(crate) struct Current {
     pub(crate) driver: &'static Driver,
     stage: &'static str,
+    /// The thread's mode before, if it was changed.
+    capture_mode: Option<c_uint>,
     /// What is current belongs to a thread: the guard stays on it.
     this_thread: PhantomData<*const ()>,
 }
@@ -21,7 +27,11 @@ impl Current {
     pub(crate) fn enter(driver: &'static Driver, handle: CUcontext, stage: &'static str) -> Result<Current> {
         // SAFETY: the handle is alive: it is retained, or whoever captured it promised to keep it.
         driver.check("cuCtxPushCurrent", stage, unsafe { (driver.cuCtxPushCurrent_v2)(handle) })?;
-        Ok(Current { driver, stage, this_thread: PhantomData })
+        // CU_STREAM_CAPTURE_MODE_RELAXED. A failure changes nothing, and is not worth failing for.
+        let mut mode = 2;
+        // SAFETY: `mode` is a valid place for the answer.
+        let exchanged = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&mut mode) } == 0;
+        Ok(Current { driver, stage, capture_mode: exchanged.then_some(mode), this_thread: PhantomData })
     }
 
     pub(crate) fn check(&self, call: &'static str, code: u32) -> Result<()> {
@@ -35,6 +45,11 @@ impl Current {
 
 impl Drop for Current {
     fn drop(&mut self) {
+        if let Some(mut mode) = self.capture_mode {
+            // SAFETY: `mode` is a valid place for the answer, and what was answered on this thread.
+            let code = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&mut mode) };
+            self.driver.ignore("cuThreadExchangeStreamCaptureMode", self.stage, code);
+        }
         let mut popped: CUcontext = std::ptr::null_mut();
         // SAFETY: pushed by `enter` on this thread, which the guard cannot leave.
         let code = unsafe { (self.driver.cuCtxPopCurrent_v2)(&mut popped) };

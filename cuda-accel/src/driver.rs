@@ -58,6 +58,7 @@ driver_calls! {
     cuCtxGetDevice(*mut CUdevice);
     cuCtxPushCurrent_v2(CUcontext);
     cuCtxPopCurrent_v2(*mut CUcontext);
+    cuThreadExchangeStreamCaptureMode(*mut c_uint);
     cuCtxGetStreamPriorityRange(*mut c_int, *mut c_int);
     cuCtxSynchronize();
     cuMemGetInfo_v2(*mut usize, *mut usize);

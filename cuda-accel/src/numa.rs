@@ -8,14 +8,20 @@ use std::path::Path;
 pub struct Numa {
     /// The node's number.
     pub node: Option<u32>,
-    /// The node's CPUs, ascending; empty when unknown.
+    /// The node's CPUs, those that the opening thread may use, ascending; empty when unknown.
     pub cpus: Vec<usize>,
 }
 
 impl Numa {
     /// The node of a PCI device such as `0000:65:00.0`.
     pub(crate) fn of_pci_device(bus_id: &str) -> Numa {
-        Numa::read(Path::new("/sys"), bus_id)
+        let mut numa = Numa::read(Path::new("/sys"), bus_id);
+        #[cfg(target_os = "linux")]
+        if let Some(allowed) = allowed_cpus() {
+            // Or more workers would be bound to them than there are CPUs.
+            numa.cpus.retain(|cpu| allowed.contains(cpu));
+        }
+        numa
     }
 
     fn read(sys: &Path, bus_id: &str) -> Numa {

@@ -9,10 +9,12 @@ damacy=$1 python=$2 folder=$3
 shift 3
 
 peers=tensorstore,zarr,zarrs
-# Random crops in three output types: see docs/bench.md for what the others show.
-runs=$(mktemp -d)
+# The command is in the results: by its name, and with a folder of the tree.
+runs=target/bench-recording
+mkdir -p "$runs"
 trap 'rm -rf "$runs"' EXIT
-"$damacy" bench default one-array small-crops aligned-scan mixed-codecs --dtype float32,uint8,uint16 \
+PATH=$(dirname "$damacy"):$PATH
+damacy bench default one-array small-crops aligned-scan mixed-codecs --dtype float32,uint8,uint16 \
     --peers "$peers" --python "$python" --out "$runs" "$@" >"$runs/table"
 mkdir -p "$folder"
 {

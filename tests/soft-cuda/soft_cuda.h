@@ -20,6 +20,8 @@
  *   log               0            1: violations and refused modules are printed to standard error
  *   check_unwritten   1            1: reading device memory that nothing has written is a violation
  *   kernel_races      0            1: two threads of a launch that touch the same byte, one storing, are a violation
+ *   capturing         0            1: a thread of the test's captures a stream in the global mode (that alone: nothing is
+ *                                  recorded), which forbids calls in a context to threads whose mode is global
  *   report                         file to leave the report in when the process exits
  *   fail                           rules as soft_cuda_fail takes them
  *
@@ -73,6 +75,7 @@ int soft_cuda_clear_failures(void);
  *   leak                   something left in a context that ends
  *   kernel-fault           a kernel that ended early, with the PTX machine's text
  *   call-in-host-function  a driver call from cuLaunchHostFunc's function
+ *   call-beside-capture    a call in a context that another thread's capture forbids
  *   internal               a fault of the soft driver itself */
 uint64_t soft_cuda_violations(void);
 int soft_cuda_clear_violations(void);

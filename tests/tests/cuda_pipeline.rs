@@ -180,3 +180,30 @@ fn figures_stay_within_the_budgets() {
         assert_eq!(driver.count("device_allocations"), 0);
     });
 }
+
+/// Windows gave back less of the host's budget than they had taken, so that a long run stood still.
+#[test]
+fn windows_give_back_what_they_took_of_the_hosts_budget() {
+    soft_cuda::run(&[], |_| {
+        let store = Store::new();
+        let pipeline = Pipeline::new(on_gpu(Dtype::F32)).unwrap();
+        // The last window is given back after its last batch has come out.
+        let settled = || {
+            let (mut bytes, mut times) = (pipeline.stats().memory_bytes, 0);
+            while times < 5 {
+                std::thread::sleep(Duration::from_millis(50));
+                let now = pipeline.stats().memory_bytes;
+                times = if now == bytes { times + 1 } else { 0 };
+                bytes = now;
+            }
+            bytes
+        };
+        let mut first = None;
+        for _ in 0..4 {
+            pipeline.push(store.samples(60)).unwrap();
+            while bytes(&pipeline).is_some() {}
+            let now = settled();
+            assert_eq!(now, *first.get_or_insert(now), "the same samples again");
+        }
+    });
+}

@@ -53,7 +53,8 @@ fn main() -> ExitCode {
     if options.rehearse {
         (options.jobs, options.job_elements) = (2, 500);
     }
-    let mut report = Report { json: json!({}), failures: Vec::new(), started: Instant::now() };
+    let path = options.json.clone();
+    let mut report = Report { json: json!({}), failures: Vec::new(), started: Instant::now(), path };
     let code = match Device::open(DeviceChoice::Index(options.device)) {
         Err(error) => {
             println!("{error}");
@@ -67,14 +68,7 @@ fn main() -> ExitCode {
             report.finish()
         }
     };
-    if let Some(path) = &options.json {
-        let text = format!("{:#}\n", report.json);
-        if let Err(error) = std::fs::write(path, text) {
-            println!("{}: {error}", path.display());
-            return ExitCode::from(1);
-        }
-    }
-    ExitCode::from(code)
+    if report.save() { ExitCode::from(code) } else { ExitCode::from(1) }
 }
 
 /// What was found so far.
@@ -82,6 +76,7 @@ struct Report {
     json: Value,
     failures: Vec<String>,
     started: Instant,
+    path: Option<PathBuf>,
 }
 
 impl Report {
@@ -94,6 +89,17 @@ impl Report {
         }
         self.json["checks"][name] = json!({ "elements": compared, "wrong": wrong });
         self.failures.extend(wrong.first().map(|text| format!("{name}: {text}")));
+        self.save();
+    }
+
+    /// Writes the JSON as it is so far: a run that is stopped keeps what it has measured. False if that fails.
+    fn save(&self) -> bool {
+        let Some(path) = &self.path else { return true };
+        let written = std::fs::write(path, format!("{:#}\n", self.json));
+        if let Err(error) = &written {
+            println!("{}: {error}", path.display());
+        }
+        written.is_ok()
     }
 
     fn section(&self, name: &str) {
@@ -124,7 +130,9 @@ fn run(device: &Device, options: &Options, report: &mut Report) -> Result<()> {
     let full = Sizes::full(options.traffic_mib << 20, options.windows);
     let sizes = if options.rehearse { Sizes::rehearsal() } else { full };
     measure_flat(device, &sizes, report)?;
+    report.save();
     measure_assembly(device, &sizes, report)?;
+    report.save();
     measure_upload(device, &sizes, report)
 }
 

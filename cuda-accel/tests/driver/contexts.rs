@@ -37,6 +37,20 @@ fn an_index_opens_its_primary_context_and_leaves_none_current() {
     });
 }
 
+/// As torch captures its graphs by default: what other threads call must not end that, nor fail.
+#[test]
+fn a_graph_may_be_captured_meanwhile_and_the_threads_mode_stays() {
+    soft_cuda::run(&[("capturing", "1")], |driver| {
+        let device = open(0);
+        use_it(&device);
+        const THREAD_LOCAL: u32 = 1;
+        assert_eq!(raw::exchange_capture_mode(driver, THREAD_LOCAL), 0);
+        use_it(&device);
+        assert_eq!(raw::exchange_capture_mode(driver, 0), THREAD_LOCAL);
+        std::thread::spawn(move || drop(device)).join().unwrap();
+    });
+}
+
 #[test]
 fn an_index_that_does_not_exist_is_named_beside_those_that_do() {
     soft_cuda::run(&[("devices", "2")], |_| {

@@ -53,7 +53,15 @@ const RELEASES: [&str; 8] = [
 ];
 
 /// Calls whose failure nobody needs to hear of: asked once a process, or only to make an error's text better.
-const QUIET: [&str; 5] = ["cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuMemGetInfo"];
+const QUIET: [&str; 6] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuMemGetInfo",
+    // Matters only while somebody captures a graph.
+    "cuThreadExchangeStreamCaptureMode",
+];
 
 /// Runs the path with one failure injected; the answer if the call was met.
 fn with_failure(driver: &SoftCuda, name: &str, time: u64, code: u32, manner: &str) -> Option<Result<Vec<u8>>> {

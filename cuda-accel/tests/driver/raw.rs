@@ -19,6 +19,14 @@ pub fn current(driver: &SoftCuda) -> Handle {
     context
 }
 
+/// Sets this thread's stream capture mode; the one before.
+pub fn exchange_capture_mode(driver: &SoftCuda, mut mode: u32) -> u32 {
+    type Exchange = unsafe extern "C" fn(*mut u32) -> u32;
+    // SAFETY: the call's type, and a place for the answer.
+    check(unsafe { driver.symbol::<Exchange>(c"cuThreadExchangeStreamCaptureMode")(&mut mode) });
+    mode
+}
+
 /// Makes a context current; null for none.
 pub fn set_current(driver: &SoftCuda, context: Handle) {
     // SAFETY: the call's type.

@@ -36,7 +36,7 @@ pub struct Timing {
     pub window: u64,
     /// Its window was planned, and handed to the workers.
     pub formed: Instant,
-    /// Its last element was written.
+    /// Its last element was written; on a GPU: the launch that writes it was queued.
     pub complete: Instant,
 }
 

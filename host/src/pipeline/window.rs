@@ -26,7 +26,7 @@ pub(super) struct Window {
     pub samples: usize,
     /// The batches, in order.
     pub batches: Vec<Target>,
-    /// Bytes that the plan takes from the budget.
+    /// Bytes that the plan takes from the budget, on a GPU with its places there.
     pub plan_bytes: u64,
     /// Its chunks on the GPU, where batches are assembled there.
     pub gpu: Option<GpuWindow>,
@@ -66,7 +66,8 @@ impl Window {
         fresh: Vec<Arc<Output>>,
         gpu: Option<GpuWindow>,
     ) -> Window {
-        let plan_bytes = plan_bytes(&plan);
+        // As much as the planner took: released when the window is done.
+        let plan_bytes = plan_bytes(&plan) + gpu.as_ref().map_or(0, GpuWindow::host_bytes);
         let unfinished = AtomicUsize::new(plan.chunks.len());
         Window {
             plan,

@@ -25,6 +25,14 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
+    /// What is there before, where a call exchanges it.
+    pub fn read(&self) -> Result<T, Code>
+    where
+        T: Copy,
+    {
+        In(self.0.cast_const()).get(0)
+    }
+
     /// Leaves `value` where the caller asked for it; many results are optional.
     pub fn put_if_wanted(&self, value: T) {
         let _ = self.put(value);

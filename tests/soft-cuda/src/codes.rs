@@ -73,6 +73,7 @@ codes! {
     NOT_SUPPORTED = 801, c"operation not supported";
     SYSTEM_NOT_READY = 802, c"system not yet initialized";
     SYSTEM_DRIVER_MISMATCH = 803, c"system has unsupported display driver / cuda driver combination";
+    STREAM_CAPTURE_UNSUPPORTED = 900, c"operation not permitted when stream is capturing";
     UNKNOWN = 999, c"unknown error";
 }
 

@@ -1,15 +1,36 @@
-//! Each thread's stack of contexts, the top of which is current, and what is asked of the current one.
+//! Each thread's stack of contexts, the top of which is current, and what is asked of the current one; its capture mode.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_uint};
 
 use crate::abi::Out;
 use crate::call::{Needs, call};
-use crate::codes::{Code, INVALID_CONTEXT};
+use crate::codes::{Code, INVALID_CONTEXT, INVALID_VALUE};
 use crate::context::known;
 
 thread_local! {
     static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static CAPTURE_MODE: Cell<c_uint> = const { Cell::new(GLOBAL) };
+}
+
+/// `CU_STREAM_CAPTURE_MODE_GLOBAL`: a capture in this mode anywhere forbids calls that it might miss.
+const GLOBAL: c_uint = 0;
+const RELAXED: c_uint = 2;
+
+/// Whether captures of other threads forbid this one's calls.
+pub fn minds_captures() -> bool {
+    CAPTURE_MODE.get() == GLOBAL
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<c_uint>) -> Code {
+    call("cuThreadExchangeStreamCaptureMode", Needs::Init, |_, _| {
+        let new = mode.read()?;
+        if new > RELAXED {
+            return Err(INVALID_VALUE);
+        }
+        mode.put(CAPTURE_MODE.replace(new))
+    })
 }
 
 /// The top of this thread's stack of contexts.

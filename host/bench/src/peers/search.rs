@@ -10,12 +10,14 @@ const REPEATS: usize = 3;
 /// A setting whose passes are all slower than this many times the best pass is not tried again.
 const HOPELESS: f64 = 1.5;
 
+/// A pass with a setting, of which is told what it is for -> seconds.
+type Pass<'a> = dyn FnMut(&Map<String, Value>, &str) -> Result<f64> + 'a;
+
 /// Tries everything, in turns, so that what else the machine does falls on all settings alike: a pass of each, then again of
-/// those that are not far behind. `pass` gives the seconds of one; what a pass before this one left behind is not its
-/// concern, since everything is opened anew.
+/// those that are not far behind.
 pub(super) fn search(
     settings: Vec<Map<String, Value>>,
-    pass: &mut dyn FnMut(&Map<String, Value>, &str) -> Result<f64>,
+    pass: &mut Pass<'_>,
 ) -> Result<(Map<String, Value>, Vec<Tried>)> {
     let mut tried: Vec<Tried> = settings.into_iter().map(|setting| Tried { setting, pass_s: Vec::new() }).collect();
     let count = tried.len();
@@ -24,7 +26,7 @@ pub(super) fn search(
         pass(&first.setting, "warming up")?;
     }
     for turn in 0..REPEATS {
-        let best = tried.iter().map(|one| fastest(one)).fold(f64::INFINITY, f64::min);
+        let best = tried.iter().map(fastest).fold(f64::INFINITY, f64::min);
         let hopeful = tried.iter_mut().filter(|one| turn == 0 || fastest(one) <= HOPELESS * best);
         for (number, one) in hopeful.enumerate() {
             let seconds =
