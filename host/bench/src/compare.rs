@@ -16,6 +16,8 @@ use std::path::Path;
 pub const ALPHA: f64 = 0.01;
 /// Bytes of a results file.
 const MAX_BYTES: u64 = 256 << 20;
+/// Rounds of a run, as many as `--repeat` takes: the test's table grows with their third power.
+const MAX_ROUNDS: usize = 100;
 
 /// Whether more is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -116,7 +118,16 @@ pub fn read(path: &Path) -> Result<Results> {
         }
         _ => {}
     }
-    serde_json::from_value(value).map_err(wrong)
+    let results: Results = serde_json::from_value(value).map_err(wrong)?;
+    if let Some(run) = results.runs.iter().find(|run| run.rounds.len() > MAX_ROUNDS) {
+        return Err(Failure::inval(format!(
+            "{shown} has {} rounds of {} in {}; accepted are at most {MAX_ROUNDS}",
+            run.rounds.len(),
+            run.name,
+            run.dtype
+        )));
+    }
+    Ok(results)
 }
 
 /// Compares the scenarios that are in both.

@@ -3,7 +3,6 @@
 use crate::failure::{Failure, Result};
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -16,22 +15,29 @@ pub fn check(folder: &Path) -> Result<()> {
     if !there.is_dir() {
         return Err(Failure::inval(format!("{} is no folder; results are written into one", there.display())));
     }
-    let Ok(path) = std::ffi::CString::new(there.as_os_str().as_bytes()) else {
-        return Err(Failure::inval("a path holds a zero byte"));
-    };
-    // SAFETY: the path ends with a zero byte; nothing is written.
-    if unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) } != 0 {
-        return Err(Failure::file(there, "cannot be written to", io::Error::last_os_error()));
+    // Permissions alone do not tell: root has them all, and a file system may be read-only or no store at all.
+    tempfile::tempfile_in(there).map_err(|error| Failure::file(there, "cannot be written to", error))?;
+    ["results.json", "report.html"].iter().try_for_each(|name| replaceable(&folder.join(name)))
+}
+
+/// Refuses to replace what is there and no file: a folder, a device such as `/dev/null`, a pipe.
+fn replaceable(place: &Path) -> Result<()> {
+    match fs::metadata(place) {
+        Ok(there) if !there.is_file() => {
+            let message = format!("{} is there and is no file; accepted is a new file, or one to replace", place.display());
+            Err(Failure::inval(message))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Puts a file into the folder, which is made if it is missing.
 ///
 /// # Errors
-/// `Io`; what was there before is then still there.
+/// `Io`; `Inval` for something there that is no file. What was there before is then still there.
 pub fn write(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let place = folder.join(name);
+    replaceable(&place)?;
     let written = || -> io::Result<()> {
         fs::create_dir_all(folder)?;
         // As other new files, instead of for the owner alone; the umask still counts.

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use crate::abi::Out;
 use crate::call::{Answer, Call, Needs, call, missing, refuse};
+use crate::clock::Clock;
 use crate::codes::{
     CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_VALUE, NOT_INITIALIZED, PRIMARY_CONTEXT_ACTIVE,
 };
@@ -28,11 +29,23 @@ pub struct Context {
     /// Each thread's per-thread default stream, once it was used.
     pub per_thread: Vec<(std::thread::ThreadId, u64)>,
     pub flags: c_uint,
+    /// What destroyed streams had done when they were gone: the context's work too.
+    pub gone: Clock,
 }
 
 impl Context {
     fn new(device: usize, primary: bool, flags: c_uint) -> Self {
-        Self { device, primary, alive: true, ending: false, poison: None, legacy: None, per_thread: Vec::new(), flags }
+        Self {
+            device,
+            primary,
+            alive: true,
+            ending: false,
+            poison: None,
+            legacy: None,
+            per_thread: Vec::new(),
+            flags,
+            gone: Clock::default(),
+        }
     }
 }
 
@@ -221,6 +234,8 @@ pub fn end(driver: &mut Driver, context: u64, name: &str) {
 pub extern "C" fn cuCtxSynchronize() -> Code {
     call("cuCtxSynchronize", Needs::Context, |driver, call: &Call| {
         let streams = driver.streams.handles(|stream| stream.context == call.context);
+        let gone = driver.contexts.get(call.context).map(|context| context.gone.clone());
+        driver.host.join(&gone.unwrap_or_default());
         queue::synchronize(driver, call.context, &streams)
     })
 }

@@ -161,6 +161,11 @@ fn serve(stream: u64) {
         }
         driver.changed();
     }
+    if let Some((context, clock)) = driver.streams.get(stream).map(|found| (found.context, found.clock.clone()))
+        && let Some(context) = driver.contexts.get_mut(context)
+    {
+        context.gone.join(&clock);
+    }
     driver.streams.remove(stream);
     driver.changed();
 }

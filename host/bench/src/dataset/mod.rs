@@ -128,13 +128,19 @@ pub fn generate(generate: &Generate, keep: Option<&Path>, threads: usize, progre
         let folder = temporary.path().to_owned();
         return Ok(Dataset::new(&folder, arrays, marker, generate_s, Some(temporary)));
     };
-    // What is there is incomplete or has been changed.
-    let moved = fs::remove_dir_all(&folder).or_else(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    });
-    let moved = moved.and_then(|()| fs::rename(temporary.path(), &folder));
-    moved.map_err(|error| Failure::file(&folder, "cannot be put in its place", error))?;
+    let place = || fs::rename(temporary.path(), &folder);
+    if place().is_err() {
+        // Another run may have been faster, and reads there already.
+        if let Some(marker) = found(&folder, &marker.fingerprint, &arrays) {
+            return Ok(Dataset::new(&folder, arrays, marker, generate_s, None));
+        }
+        // What is there is incomplete or has been changed.
+        let moved = fs::remove_dir_all(&folder).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+        moved.and_then(|()| place()).map_err(|error| Failure::file(&folder, "cannot be put in its place", error))?;
+    }
     drop(temporary.keep());
     Ok(Dataset::new(&folder, arrays, marker, generate_s, None))
 }
