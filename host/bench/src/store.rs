@@ -24,7 +24,8 @@ pub fn check(folder: &Path) -> Result<()> {
 fn replaceable(place: &Path) -> Result<()> {
     match fs::metadata(place) {
         Ok(there) if !there.is_file() => {
-            let message = format!("{} is there and is no file; accepted is a new file, or one to replace", place.display());
+            let message =
+                format!("{} is there and is no file; accepted is a new file, or one to replace", place.display());
             Err(Failure::inval(message))
         }
         _ => Ok(()),
