@@ -153,7 +153,8 @@ fn a_stream_of_another_context_gives_a_clear_error() {
         let context = raw::create_context(driver, 1);
         let theirs = raw::create_stream(driver);
         let ready = Event::new(&device).unwrap();
-        for error in [consumer(theirs as i64).record(&device).map(drop), consumer(theirs as i64).wait(&device, &ready)] {
+        for error in [consumer(theirs as i64).record(&device).map(drop), consumer(theirs as i64).wait(&device, &ready)]
+        {
             let error = driver_error(error);
             assert!(error.to_string().contains("must be a live stream of device 0"), "{error}");
         }

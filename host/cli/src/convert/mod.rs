@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::output::{count, tuple};
 use damacy::convert::{convert, convert_box_parallel};
 use damacy::{ByteOrder, Dtype, Engine, Error, SourceType, Status};
+use damacy_bench::interrupt::{self, Watch};
 use damacy_core::convert::{Crop, Kernel};
 use npy::Header;
 use std::fs::{File, OpenOptions};
@@ -59,6 +60,8 @@ pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
         EngineArg::Native => Engine::Native,
         EngineArg::Sandbox => Engine::Sandbox,
     };
+    // Until the output is in its place, SIGINT and SIGTERM end the command at the next block, which removes what there is.
+    let _watch = Watch::new();
     let mut output = place::Output::new(place)?;
     if to_npy {
         output.write(&npy::header(args.dtype, &input.header.shape, input.header.fortran_order))?;
@@ -69,6 +72,7 @@ pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
     } else {
         stream(&mut input, args.dtype, engine, about_input, &mut output)?;
     }
+    interrupt::check()?;
     output.finish()?;
     if to_npy && args.dtype == Dtype::Bf16 {
         let note =
@@ -155,6 +159,7 @@ fn stream(
     let most = left.min(block as u64);
     let (mut src, mut dst) = (zeros(most, source.width())?, zeros(most, dtype.width())?);
     while left > 0 {
+        interrupt::check()?;
         let elements = block.min(usize::try_from(left).unwrap_or(block));
         src.truncate(elements * source.width());
         dst.truncate(elements * dtype.width());

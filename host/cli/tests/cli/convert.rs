@@ -1,6 +1,6 @@
 //! `convert`: the judged vectors through files, .npy headers, and outputs that appear as a whole or not at all.
 
-use super::support::{damacy, repository, shell, text};
+use super::support::{DAMACY, damacy, repository, shell, text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -220,4 +220,25 @@ fn a_pipe_does_not_hang() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = format!("cd {}; mkfifo p; timeout 20 $DAMACY convert p out --source u8 --dtype u8", text(folder.path()));
     shell(&line).refused(16, &["no regular file"]);
+}
+
+#[test]
+fn a_signal_midway_leaves_nothing() {
+    use std::os::unix::process::ExitStatusExt;
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+        // Long enough to be met midway; it takes no disk.
+        fs::File::create(&input).expect("a file").set_len(4 << 30).expect("a sparse file");
+        let arguments = ["convert", text(&input), text(&output), "--source", "u8", "--dtype", "f32"];
+        let mut child = std::process::Command::new(DAMACY).args(arguments).spawn().expect("the program starts");
+        while names(folder.path()).len() < 2 {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended before it wrote anything");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // SAFETY: the child has not been waited for, so its number is its own.
+        assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+        assert_eq!(child.wait().expect("it ends").signal(), Some(signal));
+        assert_eq!(names(folder.path()), ["in"]);
+    }
 }
