@@ -86,7 +86,7 @@ impl<'a> Options<'a> {
         node: Node<'a>,
         known: &[&str],
     ) -> Result<Options<'a>, Error> {
-        for (key, value) in members.into_iter().flatten() {
+        for (key, value) in members.map_or(&[][..], |members| members) {
             if !known.contains(&key.as_ref()) {
                 let accepted = if known.is_empty() { "none".to_string() } else { known.join(", ") };
                 return Err(node.child(key, value).unsupported(format!(
