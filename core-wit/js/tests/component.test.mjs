@@ -96,9 +96,9 @@ test("a trap fails one call alone", async () => {
   const { convert, plan, parseMetadata } = await load({ wasm: bounded() });
   assert.deepEqual(convert(new Int16Array([300]), "u8"), new Uint8Array([255]));
   for (let i = 0; i < 3; i++) {
-    // Blocks that do not fit in one page more.
+    // A document that does not fit in one page more.
     assert.throws(
-      () => convert(new Uint8Array(1 << 20), "f32"),
+      () => parseMetadata(document + " ".repeat(1 << 19), { format: "v3" }),
       (error) => {
         assert.equal(error.status, "INTERNAL", error.message);
         assert.ok(error.cause instanceof Error);
