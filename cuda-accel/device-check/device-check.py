@@ -127,15 +127,17 @@ class Check:
                 expected.append(float(sum(i % count for i in (2 * number, 2 * number + 1)) * size))
                 with self.side_stream():
                     tensor = torch.from_dlpack(batch)
-                    if self.gpu:
-                        torch.cuda._sleep(2_000_000)  # about a millisecond
-                    sums.append(tensor.sum(dtype=torch.float64))
                     if self.gpu and number % 2:
-                        event = torch.cuda.Event()
-                        event.record()
+                        # Read on another stream than that of the export, so that the event alone tells of it.
+                        taken = torch.cuda.current_stream().record_event()
+                        with self.side_stream():
+                            torch.cuda.current_stream().wait_event(taken)
+                            sums.append(self.slow_sum(tensor))
+                            event = torch.cuda.current_stream().record_event()
                         del tensor
                         batch.release(event=event)
                         continue
+                    sums.append(self.slow_sum(tensor))
                 del tensor
                 batch.release()
             if self.gpu:
@@ -145,6 +147,11 @@ class Check:
         if wrong:
             self.fail(f"{wrong} of {len(found)} sums on side streams are wrong")
         print(f"  streams: {len(found)} batches read by slow consumers")
+
+    def slow_sum(self, tensor: torch.Tensor) -> torch.Tensor:
+        if self.gpu:
+            torch.cuda._sleep(2_000_000)  # about a millisecond
+        return tensor.sum(dtype=torch.float64)
 
     @contextlib.contextmanager
     def side_stream(self) -> Iterator[None]:

@@ -89,11 +89,6 @@ impl Event {
         Ok(milliseconds)
     }
 
-    /// The driver's handle, as an integer: for consumers that wait by handle. Valid while a clone lives.
-    pub fn handle(&self) -> u64 {
-        self.inner.handle as u64
-    }
-
     pub(crate) fn raw(&self) -> CUevent {
         self.inner.handle
     }

@@ -60,11 +60,6 @@ impl ForeignStream {
     /// The calling thread's default stream.
     pub const PER_THREAD: ForeignStream = ForeignStream { handle: 2 };
 
-    /// The handle.
-    pub fn handle(self) -> u64 {
-        self.handle
-    }
-
     fn raw(self) -> CUstream {
         self.handle as usize as CUstream
     }

@@ -56,11 +56,6 @@ impl Stream {
         &self.device
     }
 
-    /// The driver's handle, as an integer.
-    pub fn handle(&self) -> u64 {
-        self.handle as u64
-    }
-
     pub(crate) fn raw(&self) -> CUstream {
         self.handle
     }

@@ -23,9 +23,6 @@ use damacy_cuda_kernels::abi::{
 use damacy_cuda_kernels::divisor::Divisor;
 use rows::{Axis, Rows};
 
-/// Alignment that the table's address must have, and its size's granule.
-pub const TABLE_ALIGNMENT: u64 = 256;
-
 /// Alignment that a batch's address must have.
 pub const BATCH_ALIGNMENT: u64 = 64;
 

@@ -126,11 +126,12 @@ impl Layout {
         self.bytes
     }
 
-    /// What this takes on the host beside the plan.
+    /// What this takes on the host beside the plan, with the tables while they are made and copied, if all are at once.
     pub fn host_bytes(&self) -> u64 {
         let chunk = size_of::<u64>() + size_of::<bool>();
         let batch = size_of::<(u64, u64)>() + size_of::<Range<usize>>();
-        (self.chunks.len() * chunk + self.uses.len() * size_of::<(u32, u32)>() + self.ranges.len() * batch) as u64
+        let places = self.chunks.len() * chunk + self.uses.len() * size_of::<(u32, u32)>() + self.ranges.len() * batch;
+        places as u64 + 2 * (self.bytes - self.chunk_bytes)
     }
 }
 

@@ -16,14 +16,12 @@ use std::time::Instant;
 /// Belongs to one worker.
 pub(in crate::pipeline) struct Upload {
     gpu: Arc<Gpu>,
-    /// Kept for its memory.
-    table: Option<Table>,
 }
 
 impl Upload {
     /// For a worker of this pipeline.
     pub fn new(gpu: Arc<Gpu>) -> Upload {
-        Upload { gpu, table: None }
+        Upload { gpu }
     }
 
     /// Queues the copy of a chunk to its place; a missing one is only noted.
@@ -59,12 +57,9 @@ impl Upload {
         let on_gpu = gpu_window(window)?;
         let work = self.gpu.work()?;
         let spec = self.gpu.spec();
-        let mut table = match self.table.take() {
-            Some(table) => table,
-            None => Table::new(spec.dtype, spec.samples, &spec.shape, work.arena().capacity() as u64)
-                .map_err(|error| internal(&error.to_string()))?,
-        };
-        table.clear();
+        // Not kept for the next batch: the budget counts it while its window is in work.
+        let mut table = Table::new(spec.dtype, spec.samples, &spec.shape, work.arena().capacity() as u64)
+            .map_err(|error| internal(&error.to_string()))?;
         let segment = on_gpu.segment().ok_or_else(given_back)?;
         let missing = |chunk| on_gpu.is_missing(chunk);
         on_gpu.layout().tabulate(&window.plan, &window.arrays, batch, segment.offset(), missing, &mut table)?;
@@ -77,7 +72,6 @@ impl Upload {
         let placed = work.assembler().place_table(&table, work.arena(), place, work.staging());
         let placed = placed.map_err(failed("assemble"))?.ok_or_else(closed)?;
         figures.upload_bytes += table.bytes() as u64;
-        self.table = Some(table);
         let ready = work.assembler().assemble(&placed, output.place(), output.fence()).map_err(failed("assemble"))?;
         segment.read_until(&ready);
         output.set_ready(ready);
