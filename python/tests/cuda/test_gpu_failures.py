@@ -287,8 +287,10 @@ def test_several_devices_and_contexts(samples, rank, said):
 
 PROCESS = """
     import sys; sys.path.insert(0, {here!r})
-    import os, time, threading
+    import os, signal, time, threading
     import damacy
+    # Whoever runs the tests in the background may have it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     from soft import Context, Driver, Tensor
     driver = Driver()
     limits = damacy.CudaLimits(4 << 20, 8 << 20, workers=2)
