@@ -1,13 +1,13 @@
 //! A run's results -> the text of docs/exhaustive.md.
 
-use super::check::Compared;
 use super::machine;
+use damacy_suite::exhaustive::Compared;
 use std::time::Duration;
 
 /// A row of the table.
 fn row(compared: &Compared) -> String {
-    let Compared { backend, inputs, differences, thread_time, .. } = compared;
-    format!("| {} | {inputs} | {differences} | {:.0} |", backend.name(), thread_time.as_secs_f64())
+    let Compared { name, inputs, differences, thread_time, .. } = compared;
+    format!("| {name} | {inputs} | {differences} | {:.0} |", thread_time.as_secs_f64())
 }
 
 /// The whole document.

@@ -1,8 +1,8 @@
 //! The GPU kernels' code, compiled for the host and run over simulated grids: vectors, sums, random batches.
 
 use damacy_core::{Dtype, SourceType};
-use damacy_tests::conformance;
-use damacy_tests::gpu::{Gpu, Memory, OnGpu, Simulated, check_jobs};
+use damacy_suite::conformance;
+use damacy_suite::gpu::{Gpu, Memory, OnGpu, Simulated, check_jobs};
 
 #[path = "gpu/table.rs"]
 mod table;

@@ -1,51 +1,42 @@
 //! What is compared: consecutive float32 bit patterns -> elements of an output.
 
-use damacy::convert::{Engine, convert};
-use damacy_core::convert::{Kernel, Level};
+use crate::kernels::Kernels;
+use damacy_core::convert::Kernel;
 use damacy_core::rules::{Bf16, F32, Rule};
 use damacy_core::{ByteOrder, Dtype, SourceType};
-use damacy_tests::levels;
 use std::hint::black_box;
 
 /// Something that must agree with the scalar rules.
-#[derive(Clone, Copy, Debug)]
-pub enum Backend {
-    /// The native kernels, at a level.
-    Kernels(Level),
-    /// The component in wasmtime.
-    Component,
-    /// Rust's own saturating casts, and the crate `half` for bfloat16: what the rules are judged by.
-    Casts,
-}
-
-impl Backend {
-    /// Everything that this machine can run.
-    pub fn all() -> Vec<Backend> {
-        let kernels = levels::available().map(Backend::Kernels);
-        kernels.chain([Backend::Component, Backend::Casts]).collect()
-    }
-
+pub trait Candidate: Sync {
     /// What it is, for the record.
-    pub fn name(self) -> String {
-        match self {
-            Backend::Kernels(level) => format!("native kernels, {level}"),
-            Backend::Component => "component in wasmtime".to_owned(),
-            Backend::Casts => "Rust's casts and the crate `half`".to_owned(),
-        }
-    }
+    fn name(&self) -> String;
 
     /// Converts `src`, the native bytes of the patterns from `first` on.
-    pub fn convert(self, output: Dtype, first: u32, src: &[u8], dst: &mut [u8]) {
-        match self {
-            Backend::Kernels(level) => {
-                let kernel = Kernel::select_at(level, SourceType::F32, ByteOrder::NATIVE, output);
-                kernel.convert(src, dst).expect("sizes fit");
-            }
-            Backend::Component => {
-                convert(Engine::Sandbox, SourceType::F32, ByteOrder::NATIVE, output, src, dst).expect("sizes fit");
-            }
-            Backend::Casts => casts(output, first, dst),
-        }
+    fn convert(&self, output: Dtype, first: u32, src: &[u8], dst: &mut [u8]);
+}
+
+/// The native kernels, at a level.
+impl Candidate for Kernels {
+    fn name(&self) -> String {
+        format!("native kernels, {}", self.0)
+    }
+
+    fn convert(&self, output: Dtype, _: u32, src: &[u8], dst: &mut [u8]) {
+        let kernel = Kernel::select_at(self.0, SourceType::F32, ByteOrder::NATIVE, output);
+        kernel.convert(src, dst).expect("sizes fit");
+    }
+}
+
+/// Rust's own saturating casts, and the crate `half` for bfloat16: what the rules are judged by.
+pub struct Casts;
+
+impl Candidate for Casts {
+    fn name(&self) -> String {
+        "Rust's casts and the crate `half`".to_owned()
+    }
+
+    fn convert(&self, output: Dtype, first: u32, _: &[u8], dst: &mut [u8]) {
+        casts(output, first, dst);
     }
 }
 
@@ -59,7 +50,7 @@ fn each<const W: usize>(first: u32, dst: &mut [u8], element: impl Fn(u32) -> [u8
 }
 
 /// The scalar rules.
-pub fn rules(output: Dtype, first: u32, dst: &mut [u8]) {
+pub(super) fn rules(output: Dtype, first: u32, dst: &mut [u8]) {
     macro_rules! rule {
         ($t:ty) => {
             each(first, dst, |bits| Rule::<$t>::apply(F32(bits)).to_ne_bytes())

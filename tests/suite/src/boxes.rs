@@ -1,11 +1,10 @@
 //! N-d boxes over random shapes, strides and byte orders, against an oracle that visits one element at a time.
 
-use super::flat::{orders, outputs, sources};
-use super::{Host, Kernels};
-use damacy::convert::Engine;
-use damacy_core::convert::{Crop, Kernel, Level};
+use crate::conformance::{BoxBackend, rule};
+use crate::flat::{orders, outputs, sources};
+use crate::random;
+use damacy_core::convert::{Crop, Kernel};
 use damacy_core::{ByteOrder, Dtype, SourceType};
-use damacy_tests::conformance::{BoxBackend, rule};
 use proptest::prelude::*;
 
 /// One side of a box: where its first element lies, its strides, and the bytes it needs.
@@ -206,59 +205,71 @@ fn refuses_what_does_not_fit(backend: &mut impl BoxBackend, case: &Case) {
     }
 }
 
-macro_rules! suite {
+/// Crops any box, in `count` cases.
+pub fn any_crop(backend: &mut impl BoxBackend, count: u32) {
+    random::check(count, cases(), |case| crops_like_the_oracle(backend, &case));
+}
+
+/// Fills any box, in `count` cases.
+pub fn any_fill(backend: &mut impl BoxBackend, count: u32) {
+    random::check(count, cases(), |case| fills_like_the_oracle(backend, &case));
+}
+
+/// Refuses any box that does not fit, in `count` cases.
+pub fn any_refusal(backend: &mut impl BoxBackend, count: u32) {
+    let cases = cases().prop_filter("not empty", |case| !case.is_empty());
+    random::check(count, cases, |case| refuses_what_does_not_fit(backend, &case));
+}
+
+/// A box larger than a sandbox block, with a seam inside every axis.
+pub fn many_blocks(backend: &mut impl BoxBackend) {
+    let extent = vec![3, 41, 2100];
+    let layout = |backwards| {
+        (0..3).map(|i| AxisLayout { place: 3 - i, pad: 2 * i, backwards, broadcast: false }).collect::<Vec<_>>()
+    };
+    for (source, output) in [(SourceType::U16, Dtype::F32), (SourceType::F32, Dtype::U8)] {
+        let case = Case {
+            source,
+            order: ByteOrder::Big,
+            output,
+            src: side(&extent, source.width(), &layout(false), 3, false),
+            dst: side(&extent, output.width(), &layout(true), 5, false),
+            extent: extent.clone(),
+            seed: 7,
+        };
+        crops_like_the_oracle(backend, &case);
+        fills_like_the_oracle(backend, &case);
+    }
+}
+
+/// Instantiates these for a backend: `boxes!(module, cases, backend expression)`.
+#[macro_export]
+macro_rules! boxes {
     ($name:ident, $cases:expr, $backend:expr) => {
         mod $name {
+            #[allow(unused_imports)]
             use super::*;
 
-            proptest! {
-                #![proptest_config(ProptestConfig::with_cases($cases))]
-
-                #[test]
-                fn crops_any_box(case in cases()) {
-                    crops_like_the_oracle(&mut $backend, &case);
-                }
-
-                #[test]
-                fn fills_any_box(case in cases()) {
-                    fills_like_the_oracle(&mut $backend, &case);
-                }
-
-                #[test]
-                fn refuses_a_box_that_does_not_fit(case in cases().prop_filter("not empty", |case| !case.is_empty())) {
-                    refuses_what_does_not_fit(&mut $backend, &case);
-                }
+            #[test]
+            fn crops_any_box() {
+                $crate::boxes::any_crop(&mut $backend, $cases);
             }
 
-            /// Larger than a sandbox block, with a seam inside every axis.
             #[test]
+            fn fills_any_box() {
+                $crate::boxes::any_fill(&mut $backend, $cases);
+            }
+
+            #[test]
+            fn refuses_a_box_that_does_not_fit() {
+                $crate::boxes::any_refusal(&mut $backend, $cases);
+            }
+
+            #[test]
+            #[cfg_attr(miri, ignore)]
             fn crops_a_box_of_many_blocks() {
-                let extent = vec![3, 41, 2100];
-                let layout = |backwards| {
-                    (0..3)
-                        .map(|i| AxisLayout { place: 3 - i, pad: 2 * i, backwards, broadcast: false })
-                        .collect::<Vec<_>>()
-                };
-                for (source, output) in [(SourceType::U16, Dtype::F32), (SourceType::F32, Dtype::U8)] {
-                    let case = Case {
-                        source,
-                        order: ByteOrder::Big,
-                        output,
-                        src: side(&extent, source.width(), &layout(false), 3, false),
-                        dst: side(&extent, output.width(), &layout(true), 5, false),
-                        extent: extent.clone(),
-                        seed: 7,
-                    };
-                    crops_like_the_oracle(&mut $backend, &case);
-                    fills_like_the_oracle(&mut $backend, &case);
-                }
+                $crate::boxes::many_blocks(&mut $backend);
             }
         }
     };
 }
-
-suite!(kernels_baseline, 1000, Kernels(Level::Baseline));
-suite!(kernels_avx2, 1000, Kernels(Level::Avx2));
-suite!(kernels_avx512, 2000, Kernels(Level::Avx512));
-suite!(host_native, 500, Host(Engine::Native));
-suite!(host_sandbox, 500, Host(Engine::Sandbox));

@@ -1,24 +1,22 @@
 //! Contiguous conversion over random lengths, alignments and byte orders, against the scalar rules.
 
-use super::{Host, Kernels};
-use damacy::convert::Engine;
-use damacy_core::convert::Level;
+use crate::conformance::{Backend, Rules};
+use crate::random;
 use damacy_core::{ByteOrder, Dtype, SourceType};
-use damacy_tests::conformance::{Backend, Rules};
 use proptest::prelude::*;
 
 /// Some bytes around a destination, which must stay as they are.
 const GUARD: u8 = 0x5c;
 
-pub(super) fn sources() -> impl Strategy<Value = SourceType> {
+pub(crate) fn sources() -> impl Strategy<Value = SourceType> {
     prop::sample::select(&SourceType::ALL[..])
 }
 
-pub(super) fn outputs() -> impl Strategy<Value = Dtype> {
+pub(crate) fn outputs() -> impl Strategy<Value = Dtype> {
     prop::sample::select(&Dtype::ALL[..])
 }
 
-pub(super) fn orders() -> impl Strategy<Value = ByteOrder> {
+pub(crate) fn orders() -> impl Strategy<Value = ByteOrder> {
     prop::sample::select(&[ByteOrder::Little, ByteOrder::Big][..])
 }
 
@@ -58,60 +56,68 @@ fn agrees_with_the_rules(backend: &mut impl Backend, case: &Case) {
     assert_eq!(got, expected);
 }
 
-macro_rules! suite {
-    ($($name:ident, $backend:expr;)*) => {
-        proptest! {
-            #![proptest_config(ProptestConfig::with_cases(2000))]
-
-            $(
-                #[test]
-                fn $name(case in cases()) {
-                    agrees_with_the_rules(&mut $backend, &case);
-                }
-            )*
-        }
-    };
-}
-suite! {
-    baseline_agrees_with_the_rules_at_any_length_and_alignment, Kernels(Level::Baseline);
-    avx2_agrees_with_the_rules_at_any_length_and_alignment, Kernels(Level::Avx2);
-    avx512_agrees_with_the_rules_at_any_length_and_alignment, Kernels(Level::Avx512);
-    host_agrees_with_the_rules_at_any_length_and_alignment, Host(Engine::Native);
-    sandbox_agrees_with_the_rules_at_any_length_and_alignment, Host(Engine::Sandbox);
+/// Any length up to 300, any alignment, any pair, in `count` cases.
+pub fn any_length_and_alignment(backend: &mut impl Backend, count: u32) {
+    random::check(count, cases(), |case| agrees_with_the_rules(backend, &case));
 }
 
-/// Longer than any block, so that every seam between blocks is crossed.
-#[test]
-fn long_runs_agree_with_the_rules_in_both_byte_orders() {
-    let bytes: Vec<u8> = (0..400_008u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+/// Bytes of all kinds, always the same.
+fn scattered(count: u64) -> Vec<u8> {
+    (0..count).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
+
+/// Longer than any block, so that every seam between blocks is crossed, in both byte orders.
+pub fn long_runs(backend: &mut impl Backend) {
+    let bytes = scattered(400_008);
     for source in SourceType::ALL {
         for output in Dtype::ALL {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let case = Case { source, order, output, bytes: bytes.clone(), src_start: 0, dst_start: 1 };
-                for level in Level::ALL {
-                    agrees_with_the_rules(&mut Kernels(level), &case);
-                }
-                agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
+                agrees_with_the_rules(backend, &case);
             }
         }
     }
 }
 
 /// Large enough to be written past the caches, from a start that is not aligned and to an end that fills no line.
-#[test]
-fn streamed_outputs_agree_with_the_rules() {
-    let bytes: Vec<u8> = (0..34_000_000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+pub fn large_outputs(backend: &mut impl Backend) {
+    let bytes = scattered(34_000_000);
     for source in [SourceType::U8, SourceType::F16, SourceType::F32] {
         for (output, elements) in [(Dtype::F32, 1_100_003), (Dtype::U8, 4_200_007)] {
             let bytes = bytes[..elements * source.width() + 3].to_vec();
             let mut case = Case { source, order: ByteOrder::NATIVE, output, bytes, src_start: 3, dst_start: 0 };
-            for level in Level::ALL {
-                for dst_start in [0, 1] {
-                    case.dst_start = dst_start;
-                    agrees_with_the_rules(&mut Kernels(level), &case);
-                }
+            for dst_start in [0, 1] {
+                case.dst_start = dst_start;
+                agrees_with_the_rules(backend, &case);
             }
-            agrees_with_the_rules(&mut Host(Engine::Sandbox), &case);
         }
     }
+}
+
+/// Instantiates these for a backend: `flat!(module, cases, backend expression)`.
+#[macro_export]
+macro_rules! flat {
+    ($name:ident, $cases:expr, $backend:expr) => {
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            #[test]
+            fn agrees_with_the_rules_at_any_length_and_alignment() {
+                $crate::flat::any_length_and_alignment(&mut $backend, $cases);
+            }
+
+            #[test]
+            #[cfg_attr(miri, ignore)]
+            fn long_runs_agree_with_the_rules() {
+                $crate::flat::long_runs(&mut $backend);
+            }
+
+            #[test]
+            #[cfg_attr(miri, ignore)]
+            fn streamed_outputs_agree_with_the_rules() {
+                $crate::flat::large_outputs(&mut $backend);
+            }
+        }
+    };
 }

@@ -1,6 +1,6 @@
 //! Contiguous conversions.
 
-use super::{EDGES, Edge, LONGEST, Region, SHIFTS, UNTOUCHED, elements, is_untouched};
+use super::{EDGES, Edge, LONGEST, Region, SHIFTS, UNTOUCHED, elements, is_untouched, lengths};
 use damacy_core::ByteOrder;
 use damacy_core::convert::Kernel;
 use std::iter::zip;
@@ -18,7 +18,7 @@ pub fn short_runs(kernel: Kernel) {
             let whole = src.range(edge, src_shift, all.len());
             src[whole].copy_from_slice(&all);
             dst.fill(UNTOUCHED);
-            for count in 0..=LONGEST {
+            for count in lengths() {
                 // At the end, the last elements are those that lie flush.
                 let first = match edge {
                     Edge::Start => 0,

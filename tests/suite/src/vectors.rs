@@ -4,8 +4,8 @@
 
 use damacy_core::{Dtype, SourceType};
 
-const PAIRS: &str = include_str!("../vectors/pairs.jsonl");
-const EXHAUSTIVE: &str = include_str!("../vectors/exhaustive.json");
+const PAIRS: &str = include_str!("../../vectors/pairs.jsonl");
+const EXHAUSTIVE: &str = include_str!("../../vectors/exhaustive.json");
 
 /// One (source, output) pair's elements.
 pub struct Pair {

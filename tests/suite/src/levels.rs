@@ -1,6 +1,7 @@
 //! Instruction sets: a test -> the test run again in a child process for each level that this machine has.
 //!
-//! A process chooses its level once, so that another one needs another process; and one that crashes is noticed.
+//! A process chooses its level once, so that another one needs another process; and one that crashes is noticed. Under miri,
+//! which starts no processes, a test runs once, with what the compiler was told that the CPU has.
 
 use damacy_core::convert::{LEVEL_VARIABLE, Level};
 use std::env;
@@ -14,6 +15,9 @@ pub fn available() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.is_available())
 }
 
+/// Cargo's own variable: the program that runs what was compiled for aarch64 on another machine.
+const RUNNER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER";
+
 /// Whether this is a child process; it has the level that it was made for.
 pub fn is_child() -> bool {
     let Ok(wanted) = env::var(CHILD) else {
@@ -25,7 +29,17 @@ pub fn is_child() -> bool {
 
 /// This program again, for the test of that full name at a level.
 pub fn child(test: &str, level: Level) -> Command {
-    let mut command = Command::new(env::current_exe().expect("this program"));
+    let program = env::current_exe().expect("this program");
+    let runner = if cfg!(target_arch = "aarch64") { env::var(RUNNER).unwrap_or_default() } else { String::new() };
+    let mut words = runner.split_whitespace();
+    let mut command = match words.next() {
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.args(words).arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
     command.args(["--exact", test, "--nocapture"]).env(CHILD, level.name()).env(LEVEL_VARIABLE, level.name());
     command.stdin(Stdio::null());
     command
@@ -34,7 +48,7 @@ pub fn child(test: &str, level: Level) -> Command {
 /// Runs the `body` of the test of that full name in a child for each level. A child that crashes fails the test with
 /// what it wrote.
 pub fn at_each_level(test: &str, body: impl FnOnce()) {
-    if is_child() {
+    if cfg!(miri) || is_child() {
         return body();
     }
     for level in available() {

@@ -1,6 +1,6 @@
 //! Boxes: rows with gaps between them, elements side by side or apart, the first or the last one flush with a page.
 
-use super::{EDGES, LONGEST, Region, SHIFTS, UNTOUCHED, elements, is_untouched};
+use super::{EDGES, LONGEST, Region, SHIFTS, UNTOUCHED, elements, is_untouched, lengths};
 use damacy_core::convert::{Crop, Kernel};
 
 /// Rows along the two outer axes.
@@ -40,7 +40,7 @@ pub fn cropped_rows(kernel: Kernel) {
     let size = |width: usize| ROWS * (2 * LONGEST * width + 8) + 8;
     let (mut src, mut dst) = (Region::new(size(src_width)), Region::new(size(dst_width)));
     for (src_step, dst_step) in STEPS {
-        for count in 0..=LONGEST {
+        for count in lengths() {
             let from = Side::new(count, src_width, src_step, GAPS.0);
             let to = Side::new(count, dst_width, dst_step, GAPS.1);
             let extent = [OUTER[0] as u64, OUTER[1] as u64, count as u64];
@@ -80,7 +80,7 @@ pub fn filled_rows(kernel: Kernel) {
     let mut src = Region::new(8);
     let mut dst = Region::new(ROWS * (2 * LONGEST * dst_width + 8) + 8);
     for step in [1, 2] {
-        for count in 0..=LONGEST {
+        for count in lengths() {
             let to = Side::new(count, dst_width, step, GAPS.1);
             let extent = [OUTER[0] as u64, OUTER[1] as u64, count as u64];
             let mut expected = vec![UNTOUCHED; to.len];

@@ -1,6 +1,6 @@
-//! The comparison: backends -> how many elements differ from the scalar rules. Blocks of inputs, on all cores.
+//! The comparison: candidates -> how many elements differ from the scalar rules. Blocks of inputs, on all cores.
 
-use super::backends::{Backend, rules};
+use super::candidates::{Candidate, rules};
 use damacy_core::Dtype;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -16,22 +16,22 @@ const BLOCKS: usize = 1 << 17;
 /// Differences that are told in full.
 const TOLD: usize = 10;
 
-/// A backend's result.
+/// A candidate's result.
 #[derive(Debug)]
 pub struct Compared {
-    pub backend: Backend,
+    /// The candidate's name.
+    pub name: String,
     /// float32 inputs, each converted to all ten outputs.
     pub inputs: u64,
     /// Elements that differ from the rules.
     pub differences: u64,
     /// Some of them.
-    #[expect(dead_code, reason = "told by Debug when a test fails")]
     pub examples: Vec<String>,
-    /// Time in the backend, added up over threads.
+    /// Time in the candidate, added up over threads.
     pub thread_time: Duration,
 }
 
-/// What one backend has gathered so far.
+/// What one candidate has gathered so far.
 #[derive(Default)]
 struct Tally {
     differences: AtomicU64,
@@ -46,22 +46,22 @@ struct Buffers {
     got: Vec<u8>,
 }
 
-/// Compares every `step`th block. The rules run once a block and output, then each backend.
-pub fn compare(backends: &[Backend], step: usize, progress: impl Fn(usize) + Sync) -> Vec<Compared> {
-    let tallies: Vec<Tally> = backends.iter().map(|_| Tally::default()).collect();
+/// Compares every `step`th block. The rules run once a block and output, then each candidate. Percents done are told.
+pub fn compare(candidates: &[&dyn Candidate], step: usize, progress: impl Fn(usize) + Sync) -> Vec<Compared> {
+    let tallies: Vec<Tally> = candidates.iter().map(|_| Tally::default()).collect();
     let (count, done) = (BLOCKS.div_ceil(step), AtomicUsize::new(0));
     let buffers = || Buffers { src: vec![0; 4 * BLOCK], expected: vec![0; 8 * BLOCK], got: vec![0; 8 * BLOCK] };
     (0..count).into_par_iter().for_each_init(buffers, |buffers, index| {
-        compare_block(backends, &tallies, (index * step * BLOCK) as u32, buffers);
+        compare_block(candidates, &tallies, (index * step * BLOCK) as u32, buffers);
         let before = done.fetch_add(1, Ordering::Relaxed);
         let (before, after) = (before * 20 / count, (before + 1) * 20 / count);
         if after > before {
             progress(5 * after);
         }
     });
-    std::iter::zip(backends, tallies)
-        .map(|(&backend, tally)| Compared {
-            backend,
+    std::iter::zip(candidates, tallies)
+        .map(|(candidate, tally)| Compared {
+            name: candidate.name(),
             inputs: (count * BLOCK) as u64,
             differences: tally.differences.into_inner(),
             examples: tally.examples.into_inner().expect("no panic"),
@@ -70,18 +70,18 @@ pub fn compare(backends: &[Backend], step: usize, progress: impl Fn(usize) + Syn
         .collect()
 }
 
-fn compare_block(backends: &[Backend], tallies: &[Tally], first: u32, buffers: &mut Buffers) {
+fn compare_block(candidates: &[&dyn Candidate], tallies: &[Tally], first: u32, buffers: &mut Buffers) {
     for (to, bits) in buffers.src.as_chunks_mut().0.iter_mut().zip(first..=u32::MAX) {
         *to = bits.to_ne_bytes();
     }
     for output in Dtype::ALL {
         let expected = &mut buffers.expected[..BLOCK * output.width()];
         rules(output, first, expected);
-        for (backend, tally) in std::iter::zip(backends, tallies) {
+        for (candidate, tally) in std::iter::zip(candidates, tallies) {
             let got = &mut buffers.got[..BLOCK * output.width()];
             got.fill(0xa5);
             let started = Instant::now();
-            backend.convert(output, first, &buffers.src, got);
+            candidate.convert(output, first, &buffers.src, got);
             tally.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
             if got != expected {
                 tally.tell(output, first, expected, got);
