@@ -23,7 +23,7 @@ PREFIX ?= /usr/local
 ENCODER_FLAGS := --release --locked --manifest-path core-wit/encoder/Cargo.toml
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test test-rust test-python test-c test-js test-web test-exhaustive c-libraries install-c npm-package \
+.PHONY: help demo test test-rust test-python test-c test-js test-web test-exhaustive test-aarch64 miri c-libraries install-c npm-package \
 	explorer fuzz lint wheel device-check artifacts check-artifacts bench bench-smoke bench-pairs clean
 
 help: ## Show this list
@@ -99,6 +99,21 @@ test-exhaustive: ## All 2^32 float32 inputs on every CPU target, recorded in doc
 	@echo "== cargo test: all float32 inputs"
 	@$(if $(QUICK),DAMACY_EXHAUSTIVE_STEP=50,DAMACY_EXHAUSTIVE_RECORD=$(CURDIR)/docs/exhaustive.md) \
 		cargo test $(CARGO_FLAGS) --test exhaustive -- --ignored --nocapture
+
+# On an aarch64 machine `make test` runs the same tests without an emulator.
+AARCH64 := aarch64-unknown-linux-gnu
+test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
+test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER := qemu-aarch64-static -L /usr/aarch64-linux-gnu
+test-aarch64: ## Test the core and the native kernels compiled for aarch64 (NEON), emulated by qemu
+	@$(SETUP) tools
+	@$(SETUP) aarch64
+	@echo "== cargo test: the core and its kernels for aarch64, in qemu"
+	@cargo test --release --locked --package damacy-core --package damacy-suite --target $(AARCH64)
+
+miri: ## Run the core's unsafe code under miri (nightly Rust)
+	@$(SETUP) tools
+	@$(SETUP) miri
+	@tests/scripts/miri.sh
 
 fuzz: ## Fuzz the parser, the planner, the cost model and conversion (FUZZ_SECONDS=60 in all)
 	@$(SETUP) tools

@@ -5,6 +5,8 @@
 #   setup.sh c                  compilers for C and C++, pkg-config, valgrind
 #   setup.sh cxx                a C++ compiler, for libFuzzer
 #   setup.sh wasm               a compiler for wasm32-unknown-unknown
+#   setup.sh aarch64            Rust's standard library, a linker and an emulator for aarch64
+#   setup.sh miri               miri of the nightly toolchain
 #   setup.sh venv NAME...       .venv with python/requirements-NAME.txt for each NAME
 #   setup.sh damacy             the workspace, and the Python package on .venv's path
 #   setup.sh wheel              the Python wheel, tried in an environment of its own
@@ -52,6 +54,25 @@ cxx() { have c++ || debian "a C++ compiler" g++; }
 wasm() {
     [ -x /usr/bin/wasm-ld-22 ] && [ -x /usr/bin/cargo ] && compgen -G '/usr/src/rustc-*/library' >/dev/null && return
     debian "the wasm toolchain" rustc-web cargo-web rust-web-src rust-web-llvm lld-22
+}
+
+aarch64() {
+    local target=aarch64-unknown-linux-gnu
+    if ! [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
+        have rustup || fail "Rust's standard library for $target is missing, and rustup, which would install it"
+        say "installing Rust's standard library for $target"
+        rustup target add "$target" >/dev/null 2>&1 || fail "rustup could not install it: rustup target add $target"
+    fi
+    have aarch64-linux-gnu-gcc && have qemu-aarch64-static && return
+    debian "a linker and an emulator for aarch64" gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+}
+
+miri() {
+    cargo +nightly miri --version >/dev/null 2>&1 && [ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src" ] && return
+    have rustup || fail "miri is missing, and rustup, which would install it"
+    say "installing miri of the nightly toolchain"
+    rustup toolchain install nightly --profile minimal --component miri,rust-src >/dev/null 2>&1 \
+        || fail "rustup could not install it: rustup toolchain install nightly --component miri,rust-src"
 }
 
 python_311() {
@@ -146,8 +167,8 @@ chromium() { [ -n "${CHROMIUM:-}" ] || have chromium || debian "Chromium (or CHR
 
 step=${1:-}
 case $step in
-    tools | c | cxx | wasm | damacy | wheel | chromium) "$step" ;;
+    tools | c | cxx | wasm | aarch64 | miri | damacy | wheel | chromium) "$step" ;;
     venv) shift && venv "$@" ;;
     node) shift && node_packages "$@" ;;
-    *) fail "usage: setup.sh tools | c | cxx | wasm | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
+    *) fail "usage: setup.sh tools | c | cxx | wasm | aarch64 | miri | venv NAME... | damacy | wheel | node FOLDER... | chromium" ;;
 esac

@@ -227,8 +227,11 @@ pub fn check_job(gpu: &mut impl Gpu, job: &Job) {
     }
 }
 
-/// Assembles the batches of seeds.
-pub fn check_jobs(gpu: &mut impl Gpu, seeds: std::ops::Range<u64>) {
+/// Assembles the batches of seeds (under miri, of the first few).
+pub fn check_jobs(gpu: &mut impl Gpu, mut seeds: std::ops::Range<u64>) {
+    if cfg!(miri) {
+        seeds.end = seeds.start + 12;
+    }
     for seed in seeds {
         check_job(gpu, &Job::random(seed));
     }

@@ -1,6 +1,6 @@
 //! Boxes: rows with gaps between them, elements side by side or apart, the first or the last one flush with a page.
 
-use super::{EDGES, LONGEST, Region, SHIFTS, UNTOUCHED, elements, is_untouched, lengths};
+use super::{EDGES, LONGEST, Region, SHIFTS, UNTOUCHED, elements, is_untouched, is_walked, lengths};
 use damacy_core::convert::{Crop, Kernel};
 
 /// Rows along the two outer axes.
@@ -35,6 +35,9 @@ impl Side {
 
 /// Rows of every length up to [`LONGEST`].
 pub fn cropped_rows(kernel: Kernel) {
+    if !is_walked(kernel.output()) {
+        return;
+    }
     let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
     let (all, converted) = elements(&kernel, ROWS * LONGEST);
     let size = |width: usize| ROWS * (2 * LONGEST * width + 8) + 8;
@@ -74,6 +77,9 @@ pub fn cropped_rows(kernel: Kernel) {
 
 /// One element over rows of every length up to [`LONGEST`].
 pub fn filled_rows(kernel: Kernel) {
+    if !is_walked(kernel.output()) {
+        return;
+    }
     let (src_width, dst_width) = (kernel.source().width(), kernel.output().width());
     let (element, converted) = elements(&kernel, 40);
     let (element, converted) = (&element[39 * src_width..], &converted[39 * dst_width..]);

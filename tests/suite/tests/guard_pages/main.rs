@@ -16,7 +16,7 @@ use region::{Edge, Region};
 use std::os::unix::process::ExitStatusExt;
 
 /// Elements in the longest short run: two AVX-512 registers of bytes, and some.
-const LONGEST: usize = 130;
+const LONGEST: usize = if cfg!(miri) { 70 } else { 130 };
 
 /// Destination bytes that belong to no element.
 const UNTOUCHED: u8 = 0xa5;
@@ -27,7 +27,10 @@ const SHIFTS: [(usize, usize); 4] = [(0, 0), (1, 0), (0, 3), (5, 7)];
 #[cfg(miri)]
 const SHIFTS: [(usize, usize); 1] = [(1, 3)];
 
+#[cfg(not(miri))]
 const EDGES: [Edge; 2] = [Edge::Start, Edge::End];
+#[cfg(miri)]
+const EDGES: [Edge; 1] = [Edge::End];
 
 #[test]
 fn flat_conversions_touch_nothing_beyond_their_ends() {
@@ -69,7 +72,7 @@ fn one_byte_behind_a_region_crashes() {
 
 /// The lengths of short runs, in elements.
 fn lengths() -> impl Iterator<Item = usize> {
-    (0..=LONGEST).filter(|len| !cfg!(miri) || [0, 1, 65, LONGEST].contains(len))
+    (0..=LONGEST).filter(|len| !cfg!(miri) || [0, 1, LONGEST].contains(len))
 }
 
 /// Whether nothing has been written there (by memcmp: this runs a million times).
@@ -77,10 +80,22 @@ fn is_untouched(bytes: &[u8]) -> bool {
     bytes.chunks(512).all(|part| *part == [UNTOUCHED; 512][..part.len()])
 }
 
+/// Loops that are written with instructions that miri does not know.
+fn is_beyond_miri(output: Dtype) -> bool {
+    cfg!(miri) && Level::current() == Level::Avx512 && output == Dtype::Bf16
+}
+
+/// Outputs whose boxes are walked: under miri one, since the walk knows only widths and [`flat`] runs every pair's loop.
+fn is_walked(output: Dtype) -> bool {
+    !cfg!(miri) || output == Dtype::F32
+}
+
 fn for_each_pair(mut check: impl FnMut(Kernel)) {
     for source in SourceType::ALL {
-        for output in Dtype::ALL {
-            for order in [ByteOrder::Little, ByteOrder::Big] {
+        for output in Dtype::ALL.into_iter().filter(|&output| !is_beyond_miri(output)) {
+            // What the other byte order adds does not depend on the output.
+            let big = !cfg!(miri) || output == Dtype::F32;
+            for order in [ByteOrder::Little, ByteOrder::Big].into_iter().take(1 + usize::from(big)) {
                 eprintln!("{source} {order:?} -> {output}");
                 check(Kernel::select(source, order, output));
             }
@@ -91,7 +106,7 @@ fn for_each_pair(mut check: impl FnMut(Kernel)) {
 /// Source elements of all kinds in the kernel's byte order, and what the scalar rules make of them.
 fn elements(kernel: &Kernel, count: usize) -> (Vec<u8>, Vec<u8>) {
     let width = kernel.source().width();
-    let src: Vec<u8> = (0..(count * width) as u64)
+    let mut src: Vec<u8> = (0..(count * width) as u64)
         .map(|i| match i % 97 {
             // Runs of equal bytes are NaN, -1, 0, and the like.
             0..24 => 0xff,
@@ -99,6 +114,13 @@ fn elements(kernel: &Kernel, count: usize) -> (Vec<u8>, Vec<u8>) {
             _ => (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
         })
         .collect();
+    if cfg!(miri) && kernel.source() == SourceType::F16 {
+        // Miri gives what F16C makes of NaN any payload, as Rust's floats may have; the CPU does not. Infinities instead.
+        for half in src.as_chunks_mut::<2>().0 {
+            let bits = u16::from_ne_bytes(*half);
+            *half = if bits & 0x7fff > 0x7c00 { bits & 0xfc00 } else { bits }.to_ne_bytes();
+        }
+    }
     let expected = converted(&mut Rules, kernel.source(), ByteOrder::NATIVE, kernel.output(), &src);
     let src = if kernel.order() == ByteOrder::NATIVE { src } else { reversed(&src, width) };
     (src, expected)
