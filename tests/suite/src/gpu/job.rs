@@ -230,7 +230,7 @@ pub fn check_job(gpu: &mut impl Gpu, job: &Job) {
 /// Assembles the batches of seeds (under miri, of the first few).
 pub fn check_jobs(gpu: &mut impl Gpu, mut seeds: std::ops::Range<u64>) {
     if cfg!(miri) {
-        seeds.end = seeds.start + 2;
+        seeds.end = seeds.start + 6;
     }
     for seed in seeds {
         check_job(gpu, &Job::random(seed));
