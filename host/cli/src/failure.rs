@@ -94,7 +94,7 @@ fn tell(status: Status, message: &str) -> ExitCode {
 }
 
 /// The message is complete on its own, but the system's words ("Permission denied") help; said once.
-fn message_with_causes(error: &Error) -> String {
+pub fn message_with_causes(error: &Error) -> String {
     let mut message = error.message().to_string();
     let mut cause = error.source();
     while let Some(this) = cause {
