@@ -54,7 +54,7 @@ pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
                     place.display(),
                     folder.display()
                 );
-                return Err(Error::new(Status::NotFound, "convert", message).into());
+                return Err(Error::new(Status::Io, "convert", message).into());
             }
             Ok(Place { path: place.to_owned(), replaced: None, force })
         }

@@ -223,7 +223,7 @@ fn an_output_that_cannot_be_made_is_named_and_no_temporary_file() {
     let into = |output: &str| damacy(["convert", text(&input), output, "--dtype", "u8", "--source", "u8"]);
     let missing = folder.path().join("none/deeper/out.npy");
     let no_folder = format!("there is no folder {}", folder.path().join("none/deeper").display());
-    into(text(&missing)).refused(13, &[text(&missing), &no_folder]);
+    into(text(&missing)).refused(16, &[text(&missing), &no_folder]);
     // A folder where not even root makes files.
     for refused in [into(text(&missing)), into("/proc/out.npy")] {
         assert!(!refused.err.contains(".part"), "{}", refused.err);
