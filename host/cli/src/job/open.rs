@@ -1,7 +1,7 @@
 //! A job's arrays -> their metadata, parsed in the sandbox, and errors of planning and pricing in the job's words.
 
 use super::{Job, Origin, Store};
-use crate::failure::{Failure, message_with_causes};
+use crate::failure::Failure;
 use damacy::sandbox::{Guest, Sandbox};
 use damacy::zarr::Array;
 use damacy::{Error, PlannedArray};
@@ -33,7 +33,7 @@ impl Opened {
                         Origin::Json => format!("/arrays/{index}{path}"),
                         Origin::Options => format!("--array {}", index + 1),
                     };
-                    faults.with_status(&place, message_with_causes(&error), error.status());
+                    faults.with_status(&place, error.message_with_causes(|_| true), error.status());
                 }
             }
             // A job may have a million arrays, none of which is there.
@@ -59,9 +59,7 @@ impl Opened {
 /// An array's metadata, parsed; or the place inside the array's entry in the job, and what is wrong there.
 fn open(store: &Store, guest: &mut Guest) -> Result<PlannedArray, (String, Error)> {
     let (uri, metadata) = match store {
-        Store::Uri(uri) => {
-            (uri, Array::open(uri, guest).map_err(|error| (String::new(), error))?.metadata().clone())
-        }
+        Store::Uri(uri) => (uri, Array::open(uri, guest).map_err(|error| (String::new(), error))?.metadata().clone()),
         Store::Document { name, format, bytes } => {
             let parsed = guest.parse_metadata(*format, bytes, &MetadataLimits::default());
             let refused = |error: damacy_core::error::Error| {
