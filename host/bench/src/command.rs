@@ -164,6 +164,7 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     let python = peers::Python::new(&args.peers, args.python.as_deref())?;
     let _watch = Watch::new();
     let progress = Progress::new(args.quiet);
+    python.announce(&scenarios, &progress);
     let mut results = Results {
         schema_version: SCHEMA_VERSION,
         created: String::new(),
