@@ -28,8 +28,8 @@ fn read(uri: String, bounds: Vec<(u64, u64)>) -> damacy::Result<()> {
     let sample = Sample { uri: uri.into(), bounds, tag: None };
     pipeline.push(Box::new([Ok(sample.clone()), Ok(sample)].into_iter()))?;
     let batch = pipeline.pop(None)?;
-    let first = batch.bytes().first_chunk().map(|bytes| f32::from_ne_bytes(*bytes));
-    println!("shape {:?}, {} bytes, first element {first:?}", batch.info().shape, batch.info().nbytes);
+    let first = f32::from_ne_bytes(*batch.bytes().first_chunk().expect("a batch has an element"));
+    println!("shape {:?}, {} bytes, first element {first}", batch.info().shape, batch.info().nbytes);
     Ok(())
 }
 
