@@ -1,4 +1,6 @@
-//! A scheduler with a hundred tenants, one of them hostile: `cargo run --release --example scheduler`.
+//! A scheduler with a hundred tenants, one of them hostile; in the repository's root:
+//!
+//!     cargo run --release --locked --example scheduler
 //!
 //! Each tenant submits jobs: a metadata document, crops, a batch. The scheduler validates and prices each one before it gives it
 //! a machine. Nothing is read, and nothing that a tenant sends can hurt another one.
@@ -7,6 +9,7 @@ use damacy::pool::{Arrays, Document, EstimateJob, Kind, PlanJob, PlannerPool, Po
 use damacy::{BatchSpec, Dtype};
 use damacy_core::metadata::ZarrFormat;
 use damacy_core::planner::SampleBox;
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -58,12 +61,18 @@ fn hostile(attempt: u64) -> (Vec<u8>, Vec<SampleBox>) {
 }
 
 #[cfg_attr(test, expect(dead_code, reason = "the tests call `run`"))]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    run()
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error}", error.status());
+            ExitCode::from(10 + error.status() as u8)
+        }
+    }
 }
 
 /// All of it.
-pub fn run() -> Result<(), Box<dyn std::error::Error>> {
+pub fn run() -> damacy::Result<()> {
     let limits = TenantLimits { memory_bytes: 8 << 20, running: 1, ..TenantLimits::default() };
     let pool = PlannerPool::new(PoolConfig { limits, ..PoolConfig::default() })?;
     // This machine may be busy with other things: honest jobs are not refused for that.
@@ -105,7 +114,7 @@ pub fn run() -> Result<(), Box<dyn std::error::Error>> {
     });
     let mut honest = Duration::ZERO;
     for name in pool.tenants() {
-        let metrics = pool.metrics(&name).ok_or("a known tenant")?;
+        let metrics = pool.metrics(&name).expect("a tenant that the pool named");
         if *name == *format!("lab {HOSTILE}") {
             let refused = |kind| metrics.refused(kind);
             let [invalid, input] = [Kind::Invalid, Kind::InputBytes].map(refused);

@@ -51,6 +51,26 @@ impl Error {
         &self.message
     }
 
+    /// The message, complete on its own, and what its causes add: the system's words ("Permission denied") help, and are said
+    /// once. Causes that are not to be `told` are left out.
+    pub fn message_with_causes(&self, told: impl Fn(&(dyn std::error::Error + 'static)) -> bool) -> String {
+        let mut message = self.message.to_string();
+        for cause in self.causes().filter(|cause| told(*cause)) {
+            let text = cause.to_string();
+            if !message.contains(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
+        }
+        message
+    }
+
+    /// What caused it, what caused that, and so on.
+    pub fn causes(&self) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+        let first = std::error::Error::source(self);
+        std::iter::successors(first, |cause: &&'_ (dyn std::error::Error + 'static)| (*cause).source())
+    }
+
     /// True for `PoolStarved`.
     pub fn is_starved(&self) -> bool {
         self.starved

@@ -26,3 +26,8 @@ pub use pipeline::{
     PlanLimits, QueueLimits, Sample, SampleIter, Stats, Tag, Timing, cuda_device_count, cuda_unavailable,
 };
 pub use plan::{Planned, PlannedArray, plan, verify_plan};
+
+/// The program of the guide is compiled by the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/rust.md")]
+struct Guide;

@@ -69,7 +69,8 @@ impl Opened {
             Some(array) => format!("{}: {error}", array.uri()),
             None => error.to_string(),
         };
-        if let Some(sample) = sample {
+        // The core begins with the sample where it is a sample's fault.
+        if let Some(sample) = sample.filter(|sample| !error.message.starts_with(&format!("sample {sample}: "))) {
             message.push_str(&format!("; sample {sample}"));
         }
         if let Some(array) = array {

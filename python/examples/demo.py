@@ -139,12 +139,14 @@ def contact_sheet(runs: list[Run]) -> Path:
 
 def table_of(runs: list[Run]) -> Table:
     """The closing table."""
-    table = Table(title=f"{SAMPLES} crops of {CROP} per type, batches of {BATCH}")
+    waste = ("Waste: bytes read or decoded for each byte that the crops needed. It is below 1 where crops of a look-ahead window "
+             "share chunks, each of which is decoded once for all of them; what is read is compressed, too.")
+    table = Table(title=f"{SAMPLES} crops of {CROP} per type, batches of {BATCH}", caption=waste, caption_justify="left")
     for heading in ("output type", "samples/s", "bytes a batch", "read waste", "decode waste", "min", "max", "mean"):
         table.add_column(heading, justify="left" if heading == "output type" else "right", no_wrap=True)
     for run in runs:
-        waste = ["unknown" if w is None else f"{w:.3f}" for w in (run.read_waste, run.decode_waste)]
-        table.add_row(run.dtype, f"{run.samples_per_s:,.0f}", f"{run.batch_bytes:,}", *waste, f"{run.low:g}",
+        wastes = ["unknown" if w is None else f"{w:.3f}" for w in (run.read_waste, run.decode_waste)]
+        table.add_row(run.dtype, f"{run.samples_per_s:,.0f}", f"{run.batch_bytes:,}", *wastes, f"{run.low:g}",
                       f"{run.high:g}", f"{run.mean:.2f}")
     return table
 
@@ -162,8 +164,7 @@ def main() -> None:
             task = progress.add_task(dtype, total=SAMPLES)
             runs.append(stream(stores, volume.shape, dtype, lambda n, task=task: progress.advance(task, n)))
     console.print(table_of(runs))
-    console.print("samples/s includes what this consumer does: min, max and mean of every batch. "
-                  "Waste is bytes read or decoded per byte that the crops needed.")
+    console.print("samples/s includes what this consumer does: min, max and mean of every batch.")
     console.print("The first batch of each type equals what zarr-python reads and NumPy converts, bit for bit.")
     console.print(f"Contact sheet: {contact_sheet(runs)}", soft_wrap=True)
 

@@ -3,7 +3,6 @@
 use damacy::{Error, Status};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use std::error::Error as _;
 
 static EXCEPTION_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -11,7 +10,8 @@ static EXCEPTION_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let exception = || -> PyResult<PyErr> {
         let make = EXCEPTION_FOR.import(py, "damacy._errors", "exception_for")?;
-        let message = message_with_causes(error);
+        // A Python exception is told as the `__cause__`.
+        let message = error.message_with_causes(|cause| !cause.is::<PyErr>());
         let exception = make.call1((error.status() as u8, error.what(), message, error.is_starved()))?;
         if let Some(errno) = system_error(error) {
             exception.setattr("errno", errno)?;
@@ -30,32 +30,15 @@ pub fn invalid(py: Python<'_>, what: &'static str, message: impl Into<String>) -
     to_python(py, &Error::new(Status::Inval, what, message))
 }
 
-fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
-    std::iter::successors(error.source(), |cause: &&'_ (dyn std::error::Error + 'static)| (*cause).source())
-}
-
 fn python_cause(error: &Error) -> Option<&PyErr> {
-    causes(error).find_map(|cause| cause.downcast_ref::<PyErr>())
+    error.causes().find_map(|cause| cause.downcast_ref::<PyErr>())
 }
 
 /// The system's number of the failure, for exceptions that are `OSError`s.
 fn system_error(error: &Error) -> Option<i32> {
     match error.status() {
         Status::NotFound => Some(libc::ENOENT),
-        Status::Io => causes(error).find_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error()),
+        Status::Io => error.causes().find_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error()),
         _ => None,
     }
-}
-
-/// The message is complete on its own, but the system's words ("Permission denied") help; said once.
-fn message_with_causes(error: &Error) -> String {
-    let mut message = error.message().to_string();
-    for cause in causes(error).filter(|cause| !cause.is::<PyErr>()) {
-        let text = cause.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-    }
-    message
 }

@@ -58,6 +58,14 @@ export function fields(value: unknown, what: string): Record<string, unknown> {
   throw invalid(`${what} is ${describe(value)}; accepted is an object`);
 }
 
+/** An object of options, each of which may be left out; one that is not `accepted` is refused, as it may be misspelt. */
+export function optional(value: unknown, what: string, accepted: readonly string[]): Record<string, unknown> {
+  const given = fields(value, what);
+  const unknown = Object.keys(given).find((key) => !accepted.includes(key));
+  if (unknown === undefined) return given;
+  throw invalid(`${what} has ${describe(unknown)}; accepted are ${accepted.join(", ")}`);
+}
+
 /** One of a few words. */
 export function oneOf<T extends string>(value: unknown, what: string, words: readonly T[]): T {
   if ((words as readonly unknown[]).includes(value)) return value as T;

@@ -1,7 +1,7 @@
 // Typed arrays or raw bytes -> elements of an output type.
 //
 // Everything is checked before the first block; no code of the caller's runs from the checks to the last write.
-import { describe, fields, oneOf, typedArrayName } from "./check.js";
+import { describe, oneOf, optional, typedArrayName } from "./check.js";
 import type { Core } from "./core.js";
 import { bytesOf, checkOutput, naturalSource, newOutput, type OutputArray } from "./elements.js";
 import { invalid } from "./errors.js";
@@ -10,6 +10,8 @@ import type { ByteOrder, Source } from "./types.js";
 
 /** Bytes of a block, in the wider of source and output type: the copies in and out stay in the CPU's caches. */
 const BLOCK_BYTES = 128 << 10;
+
+const OPTIONS = ["source", "byteOrder", "out"] as const;
 
 /** The source as bytes, and how to read them. */
 interface Elements {
@@ -22,7 +24,7 @@ interface Elements {
 export function makeConvert(core: Core, names: Names) {
   return (from: unknown, to: unknown, options: unknown = {}): OutputArray => {
     const dtype = names.dtype(to, "dtype");
-    const { source: named, byteOrder, out: given } = fields(options, "options");
+    const { source: named, byteOrder, out: given } = optional(options, "options", OPTIONS);
     const { bytes, source, order } = read(from, named, byteOrder, names);
     const width = names.sourceWidth(source);
     if (bytes.length % width !== 0) {

@@ -1,5 +1,5 @@
 // A metadata document -> the array it describes; arrays, also ones made by hand -> what the component takes.
-import { describe, fields, list, oneOf, text, typedArrayName, u32, u64, u64s } from "./check.js";
+import { describe, fields, list, oneOf, optional, text, typedArrayName, u32, u64, u64s } from "./check.js";
 import type { Core } from "./core.js";
 import { bytesOf } from "./elements.js";
 import { DamacyError, invalid } from "./errors.js";
@@ -7,11 +7,12 @@ import type { Names } from "./names.js";
 import type { ArrayMetadata } from "./types.js";
 
 const FORMATS = ["v2", "v3"] as const;
+const LIMITS = ["maxBytes", "maxDepth", "maxValues", "maxRank", "maxCodecs"] as const;
 
 /** Makes `parseMetadata` of a component. */
 export function makeParseMetadata(core: Core) {
   return (document: unknown, options: unknown): ArrayMetadata => {
-    const { format: named, limits: given = {} } = fields(options, "options");
+    const { format: named, limits: given = {} } = optional(options, "options", ["format", "limits"]);
     const format = oneOf(named, "options.format", FORMATS);
     const {
       maxBytes = 4 << 20,
@@ -19,7 +20,7 @@ export function makeParseMetadata(core: Core) {
       maxValues = 1 << 18,
       maxRank = 32,
       maxCodecs = 64,
-    } = fields(given, "options.limits");
+    } = optional(given, "options.limits", LIMITS);
     const limits = {
       maxBytes: u64(maxBytes, "options.limits.maxBytes"),
       maxDepth: u32(maxDepth, "options.limits.maxDepth"),

@@ -1,17 +1,20 @@
 // A window of samples -> its plan.
-import { describe, fields, list, ratio, u32, u64, u64s } from "./check.js";
+import { describe, fields, list, optional, ratio, u32, u64, u64s } from "./check.js";
 import type { Core } from "./core.js";
 import { invalid } from "./errors.js";
 import { arrayInput } from "./metadata.js";
 import type { Names } from "./names.js";
 import type { Plan } from "./types.js";
 
+const REQUEST = ["spec", "arrays", "samples", "missing", "encodedRatios", "limits"] as const;
+const LIMITS = ["memoryBytes", "maxChunks"] as const;
+
 /** Makes `plan` of a component. */
 export function makePlan(core: Core, names: Names) {
   return (value: unknown): Plan => {
-    const request = fields(value, "the request");
+    const request = optional(value, "the request", REQUEST);
     const spec = fields(request["spec"], "spec");
-    const { memoryBytes = 64 << 20, maxChunks = 1 << 20 } = fields(request["limits"] ?? {}, "limits");
+    const { memoryBytes = 64 << 20, maxChunks = 1 << 20 } = optional(request["limits"] ?? {}, "limits", LIMITS);
     const checked = {
       spec: {
         samples: u64(spec["samples"], "spec.samples"),

@@ -1,7 +1,7 @@
 // What convert refuses: a typed error that names what was given and what is accepted, and nothing is written.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { convert, DamacyError, load } from "damacy";
+import { convert, DamacyError, load, parseMetadata, plan } from "damacy";
 
 /** Runs `call`, which must throw a DamacyError of a status whose message has all the parts. */
 function refused(call, status, ...parts) {
@@ -68,6 +68,19 @@ test("sources of a wrong kind", () => {
   refused(() => convert(new Uint8Array(2), "u8", { byteOrder: "BIG" }), "INVAL", '"BIG"', '"little", "big"');
   for (const options of [null, "u8", 3, [], new Uint8Array(1)])
     refused(() => convert(new Uint8Array(2), "u8", options), "INVAL", "options");
+});
+
+test("options that do not exist", () => {
+  const out = new Uint8Array(2).fill(7);
+  refused(() => convert(new Uint16Array(2), "u8", { out, byteorder: "big" }), "INVAL", '"byteorder"', "byteOrder");
+  assert.deepEqual(out, new Uint8Array(2).fill(7));
+  const parse = (options) => () => parseMetadata("{}", options);
+  refused(parse({ format: "v3", limit: {} }), "INVAL", 'options has "limit"', "format, limits");
+  refused(parse({ format: "v3", limits: { maxByte: 1 } }), "INVAL", 'options.limits has "maxByte"', "maxBytes");
+  const request = { spec: { samples: 1, shape: [], dtype: "u8" }, arrays: [], samples: [] };
+  assert.equal(plan(request).chunks.length, 0);
+  refused(() => plan({ ...request, encodedRatio: [1] }), "INVAL", '"encodedRatio"', "encodedRatios");
+  refused(() => plan({ ...request, limits: { maxchunks: 1 } }), "INVAL", 'limits has "maxchunks"', "maxChunks");
 });
 
 test("ragged bytes", () => {

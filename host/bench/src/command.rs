@@ -11,8 +11,7 @@ use crate::scenario::{self, DtypeName, Generate, NAMES, Scenario};
 use crate::{machine, peers, report, store, table};
 use clap::{Args, Subcommand, ValueEnum};
 use damacy::Dtype;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -145,7 +144,7 @@ pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
 
 fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     // Everything that can be refused is, before data is generated.
-    let scenarios = args.scenarios.iter().map(|name| load(name)).collect::<Result<Vec<Scenario>>>()?;
+    let scenarios = args.scenarios.iter().map(|name| scenario::load(name)).collect::<Result<Vec<Scenario>>>()?;
     let dtypes = match args.sweep {
         None => {
             let parse = |name: &String| scenario::dtype(name).map_err(Failure::inval);
@@ -164,6 +163,7 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     let python = peers::Python::new(&args.peers, args.python.as_deref())?;
     let _watch = Watch::new();
     let progress = Progress::new(args.quiet);
+    python.announce(&scenarios, &progress);
     let mut results = Results {
         schema_version: SCHEMA_VERSION,
         created: String::new(),
@@ -216,30 +216,6 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     } else {
         Err(Failure::internal(format!("this does not hold: {}", failed.join("; "))))
     }
-}
-
-/// Reads a scenario, from a file or a built-in one.
-fn load(name: &str) -> Result<Scenario> {
-    if !Path::new(name).exists()
-        && let Some(text) = scenario::builtin(name)
-    {
-        return scenario::read(name, text.as_bytes());
-    }
-    let path = Path::new(name);
-    let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(scenario::MAX_BYTES + 1).read_to_end(&mut text));
-    read.map_err(|error| {
-        let what = format!("is no built-in scenario ({}) and cannot be read", NAMES.join(", "));
-        Failure::file(path, &what, error)
-    })?;
-    if text.len() as u64 > scenario::MAX_BYTES {
-        return Err(Failure::inval(format!(
-            "{name} is too large for a scenario: accepted are {} bytes",
-            scenario::MAX_BYTES
-        )));
-    }
-    let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
-    scenario::read(&stem, &text)
 }
 
 /// Each scenario in each output type.

@@ -1,8 +1,10 @@
 //! Results and comparisons as plain text for a terminal.
 
 use crate::compare::{Comparison, Verdict};
+use crate::peers::absences;
 use crate::results::{Results, Run};
 use crate::summary::Spread;
+use crate::units::plural;
 use std::fmt::Write;
 
 /// Columns that line up: the first to the left, the others to the right.
@@ -22,13 +24,22 @@ fn columns(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// A figure with so many digits behind its point; of one that would fill a line, how large it is.
+pub(crate) fn fixed(x: f64, digits: usize) -> String {
+    match x.abs() {
+        size if !size.is_finite() => "unknown".to_owned(),
+        size if size >= 1e15 => format!("{x:.3e}"),
+        _ => format!("{x:.digits$}"),
+    }
+}
+
 /// `365 (284 to 447)`.
 fn spread(spread: Option<&Spread>, digits: usize, unit: f64) -> String {
     spread.map_or_else(
         || "-".to_owned(),
         |s| {
-            let [median, min, max] = [s.median / unit, s.min / unit, s.max / unit];
-            format!("{median:.digits$} ({min:.digits$} to {max:.digits$})")
+            let [median, min, max] = [s.median, s.min, s.max].map(|figure| fixed(figure / unit, digits));
+            if s.n == 1 { median } else { format!("{median} ({min} to {max})") }
         },
     )
 }
@@ -47,7 +58,11 @@ pub fn results(results: &Results) -> String {
         machine.simd,
         results.versions.get("damacy").map_or("?", |version| version)
     );
-    text += "medians (lowest to highest) of the rounds; output types of different width compare by samples/s alone\n\n";
+    text += "medians (lowest to highest) of the rounds; output types of different width compare by samples/s alone\n";
+    for absence in absences(&results.runs) {
+        let _ = writeln!(text, "note: {absence}");
+    }
+    text.push('\n');
     let mut rows = vec![
         [
             "scenario",
@@ -85,25 +100,26 @@ pub fn results(results: &Results) -> String {
 
 /// Where the time went, waste, memory, checks, peers.
 fn detail(run: &Run) -> String {
-    let mut text = format!("{} in {}: {} rounds\n", run.name, run.dtype, run.rounds.len());
+    let mut text = format!("{} in {}: {}\n", run.name, run.dtype, plural(run.rounds.len() as u64, "round", "rounds"));
     let median = |of: &dyn Fn(&crate::results::Round) -> f64| {
         Spread::of(&run.rounds.iter().map(of).collect::<Vec<f64>>()).map_or(0.0, |spread| spread.median)
     };
     let stage = |name: &str, of: fn(&crate::results::Stages) -> crate::results::Stage, what: &str| {
         let busy = median(&|round| of(&round.stages).busy_s);
         let bytes = median(&|round| of(&round.stages).bytes as f64);
-        vec![format!("  {name}"), format!("{:.1}", busy * 1e3), format!("{:.2}", bytes / MB), what.to_owned()]
+        vec![format!("  {name}"), fixed(busy * 1e3, 1), fixed(bytes / MB, 2), what.to_owned()]
     };
     let mut rows = vec![["  stage", "busy ms", "MB", "of what"].map(str::to_owned).to_vec()];
     rows.push(stage("plan", |s| s.plan, "metadata, indexes"));
-    rows.push(stage("read", |s| s.read, "encoded"));
+    let waits = if run.scenario.store.is_some() { "encoded; the modelled store's waits are in it" } else { "encoded" };
+    rows.push(stage("read", |s| s.read, waits));
     rows.push(stage("decode", |s| s.decode, "decoded"));
     rows.push(stage("convert", |s| s.convert, "output"));
     if run.rounds.iter().any(|round| round.stages.upload.is_some()) {
         rows.push(stage("wait for copies", |s| s.upload.unwrap_or_default(), "copied to the GPU"));
     }
     text += &columns(&rows);
-    let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+    let ms = |seconds: f64| fixed(seconds * 1e3, 1) + " ms";
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:18} {value}");
     };
@@ -112,37 +128,41 @@ fn detail(run: &Run) -> String {
     line(
         "decode waste",
         format!(
-            "{:.3}, forecast {:.3} for windows of {} samples; {:.3} if every use were decoded",
-            median(&|r| r.decode_waste),
-            run.forecast.decode_waste,
-            run.forecast.window,
-            run.forecast.use_waste
+            "{} bytes decoded for each that is needed; forecast {} for windows of {}; {} if every use were decoded",
+            fixed(median(&|r| r.decode_waste), 3),
+            fixed(run.forecast.decode_waste, 3),
+            plural(run.forecast.window, "sample", "samples"),
+            fixed(run.forecast.use_waste, 3)
         ),
     );
-    let forecast = run.forecast.read_waste.map_or("unknown".to_owned(), |waste| format!("{waste:.3}"));
-    line("read waste", format!("{:.3}, forecast {forecast}", median(&|r| r.read_waste)));
+    let forecast = run.forecast.read_waste.map_or_else(
+        || "unknown: how long chunks inside shards are was not known before".to_owned(),
+        |waste| fixed(waste, 3),
+    );
+    let read = fixed(median(&|r| r.read_waste), 3);
+    line("read waste", format!("{read} bytes read for each that is needed; forecast {forecast}"));
     line(
         "decodes",
         format!(
-            "{:.0} in {:.0} windows, {:.0} avoided",
-            median(&|r| r.chunks_decoded as f64),
-            median(&|r| r.windows as f64),
-            median(&|r| r.decodes_avoided as f64)
+            "{} in {}, {} avoided",
+            fixed(median(&|r| r.chunks_decoded as f64), 0),
+            plural(median(&|r| r.windows as f64).round() as u64, "window", "windows"),
+            fixed(median(&|r| r.decodes_avoided as f64), 0)
         ),
     );
     line(
         "memory",
         format!(
-            "{:.1} MiB at most of {:.1}",
-            run.memory.peak_bytes as f64 / 1048576.0,
-            run.memory.budget_bytes as f64 / 1048576.0
+            "{} MiB at most of {}",
+            fixed(run.memory.peak_bytes as f64 / 1048576.0, 1),
+            fixed(run.memory.budget_bytes as f64 / 1048576.0, 1)
         ),
     );
     line(
         "ceiling",
         format!(
-            "{:.1} samples/s: reading and decoding bare {}; reading alone {}, decoding alone {}",
-            median(&|r| r.ceiling.samples_per_s),
+            "{} samples/s: reading and decoding bare {}; reading alone {}, decoding alone {}",
+            fixed(median(&|r| r.ceiling.samples_per_s), 1),
             ms(median(&|r| r.ceiling.both_s)),
             ms(median(&|r| r.ceiling.read_s)),
             ms(median(&|r| r.ceiling.decode_s))
@@ -203,8 +223,8 @@ pub fn comparison(comparison: &Comparison) -> String {
             difference.figure.to_owned(),
             spread(Some(&difference.first), digits, 1.0),
             spread(Some(&difference.second), digits, 1.0),
-            difference.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
-            format!("{:.3}", difference.p),
+            difference.ratio.map_or("-".to_owned(), |ratio| fixed(ratio, 3)),
+            fixed(difference.p, 3),
             verdict.to_owned(),
         ]);
     }

@@ -1,4 +1,4 @@
-//! Sizes and times as users write them: text -> bytes or a duration, or what is accepted instead.
+//! Sizes and times as users write them: text -> bytes or a duration, or what is accepted instead; and counts as users read them.
 
 use std::time::Duration;
 
@@ -66,6 +66,24 @@ fn time(text: &str) -> Option<Duration> {
     let time = Duration::try_from_secs_f64(number * unit).ok().filter(|time| time.as_secs() <= 1_000_000_000)?;
     // A time so short that it is none was not meant as one.
     (number == 0.0 || !time.is_zero()).then_some(time)
+}
+
+/// A whole number with its thousands apart: `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 batch`, `2 batches`.
+pub fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use crate::guard;
 use crate::structs::ErrorInfo;
 use host::Error;
 use std::cell::RefCell;
-use std::error::Error as _;
 use std::ffi::{CString, c_char};
 
 struct Last {
@@ -26,25 +25,10 @@ pub fn set(error: &Error) {
     let last = Last {
         status: error.status() as i32,
         starved: error.is_starved(),
-        message: c_string(&message_with_causes(error)),
+        message: c_string(&error.message_with_causes(|_| true)),
         stage: c_string(error.what()),
     };
     let _ = LAST.try_with(|slot| slot.replace(Some(last)));
-}
-
-/// The message is complete on its own, but the system's words ("Permission denied") help; said once.
-fn message_with_causes(error: &Error) -> String {
-    let mut message = error.message().to_owned();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = error.source();
-    }
-    message
 }
 
 /// The text without NULs inside.

@@ -49,7 +49,8 @@ const JOB: &str = r#"A job as JSON:
   window   samples of a look-ahead window (default 64)
   seed     of the crops that plan draws (default 0)
   workers  decodes at a time (default 1)
-  memory   host memory that the pipeline may use (default "1GiB")
+  memory   host memory that the pipeline may use (default "1GiB"): beside it estimate puts what the windows take, and
+             within it stays the look-ahead that is advised
   limits   of each call into the sandbox: {"memory": "64MiB", "deadline": "1s", "chunks": 1048576}
   advise   {"layout": INDEX, "lookahead": true}
 
@@ -169,7 +170,7 @@ pub struct JobArgs {
     /// Decodes at a time [default: 1]
     #[arg(long)]
     pub workers: Option<u64>,
-    /// Host memory that the pipeline may use, such as 256MiB [default: 1GiB]
+    /// Host memory that the pipeline may use, such as 256MiB: bounds the advised look-ahead [default: 1GiB]
     #[arg(long, value_parser = parse::bytes)]
     pub memory: Option<u64>,
     /// Advise on the first array's layout and on the look-ahead

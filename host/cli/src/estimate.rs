@@ -62,7 +62,7 @@ fn text(out: &mut dyn Write, job: &Job, arrays: &[PlannedArray], report: &Report
     }
     figures(&mut table, job, cost);
     table.write(out, "  ")?;
-    memory(out, cost)?;
+    memory(out, cost, job.memory_bytes)?;
     if let Some(advice) = &report.layout {
         layout(out, arrays, advice)?;
     }
@@ -108,9 +108,16 @@ fn figures(table: &mut Table, job: &Job, cost: &Estimate) {
     table.row(["output", &format!("{} in {}", bytes(output), job.spec.dtype)]);
 }
 
-fn memory(out: &mut dyn Write, cost: &Estimate) -> io::Result<()> {
+/// What it takes, beside what the pipeline `may` use: the price itself is of whole windows, whatever that is.
+fn memory(out: &mut dyn Write, cost: &Estimate, may: u64) -> io::Result<()> {
     let (host, device) = (&cost.host, &cost.device);
     writeln!(out, "host memory: {}, at least {}", bytes(host.total_bytes), bytes(host.least_bytes))?;
+    if may < host.least_bytes {
+        writeln!(out, "  the pipeline may use {}: it would not run", bytes(may))?;
+    } else if may < host.total_bytes {
+        let less = "it would form smaller windows, which decode more (--advise)";
+        writeln!(out, "  the pipeline may use {}: {less}", bytes(may))?;
+    }
     let mut table = Table::default();
     table.row(["batches", &format!("{} x {}", count(host.buffers), bytes(host.batch_bytes))]);
     table.row(["decoding", &format!("{} x {}", count(host.workers), bytes(host.decode_bytes))]);

@@ -5,7 +5,6 @@ use crate::output::one_line;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use damacy::{Error, Status};
-use std::error::Error as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -75,7 +74,7 @@ impl Failure {
             // The reader has what it wanted.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Failure::Output(error) => (Status::Io, format!("standard output cannot be written: {error}")),
-            Failure::Error(error) => (error.status(), message_with_causes(&error)),
+            Failure::Error(error) => (error.status(), error.message_with_causes(|_| true)),
             Failure::Interrupted(signal) => damacy_bench::interrupt::die_of(signal),
             Failure::Faults { status, head, faults } => {
                 let lines: String = faults.iter().map(|fault| format!("\n  {}", one_line(fault))).collect();
@@ -91,19 +90,4 @@ impl Failure {
 fn tell(status: Status, message: &str) -> ExitCode {
     let _ = writeln!(io::stderr().lock(), "damacy: {}: {message}", status.name());
     ExitCode::from(10 + status as u8)
-}
-
-/// The message is complete on its own, but the system's words ("Permission denied") help; said once.
-fn message_with_causes(error: &Error) -> String {
-    let mut message = error.message().to_string();
-    let mut cause = error.source();
-    while let Some(this) = cause {
-        let text = this.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = this.source();
-    }
-    message
 }

@@ -1,6 +1,7 @@
 //! Standard output: text, tables and JSON, written in one place so that a closed pipe is an error and no panic.
 
 use crate::failure::Failure;
+pub use damacy_bench::units::count;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -80,19 +81,6 @@ pub fn tuple(extents: &[u64]) -> String {
         [one] => format!("({one},)"),
         _ => format!("({})", extents.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// `1,234,567`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A count, or that it is beyond 64 bits.

@@ -173,8 +173,16 @@ fn nothing_can_come(shared: &Shared, state: &State) -> bool {
 }
 
 fn too_few(shared: &Shared, state: &State) -> Error {
-    let message = format!("{} of {} samples pushed", state.samples.len(), shared.sizes.samples);
-    Error::new(Status::Again, "pop", format!("no batch can complete: {message}"))
+    let (pushed, needed) = (state.samples.len(), shared.sizes.samples);
+    let mut message =
+        format!("no batch can complete: {pushed} of {needed} samples pushed; push {} more", needed - pushed);
+    if pushed > 0 {
+        message.push_str(match shared.config.drop_last {
+            true => ", or iterate with drop_last off to get these as a last, partial batch",
+            false => ", or iterate to get these as a last, partial batch",
+        });
+    }
+    Error::new(Status::Again, "pop", message)
 }
 
 fn partial_is_next(shared: &Shared, samples: u64) -> Error {
@@ -182,8 +190,8 @@ fn partial_is_next(shared: &Shared, samples: u64) -> Error {
         Status::Again,
         "pop",
         format!(
-            "no whole batch can complete: the next one is the last of an iteration, with {samples} of {} samples, and \
-             comes out of the iteration alone",
+            "the next batch is not whole: it is the last of an iteration, with {samples} of {} samples; pop gives whole \
+             batches alone: take it by going on with the iteration",
             shared.sizes.samples
         ),
     )

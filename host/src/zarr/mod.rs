@@ -104,6 +104,11 @@ impl Array {
         &self.uri
     }
 
+    /// The directory that it lies in.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What the planner needs.
     pub fn metadata(&self) -> &ArrayMetadata {
         &self.metadata

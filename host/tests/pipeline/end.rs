@@ -12,7 +12,8 @@ fn pop_says_at_once_how_many_samples_are_there() {
     assert!(error.status() == Status::Again && error.message().contains("0 of 8 samples pushed"), "{error}");
     pipeline.push(good((0..3).map(|i| row(&store, i, 1)).collect())).unwrap();
     let error = pipeline.pop(None).expect_err("three are too few");
-    assert!(error.status() == Status::Again && error.message().contains("3 of 8 samples pushed"), "{error}");
+    assert_eq!(error.status(), Status::Again);
+    assert!(error.message().contains("3 of 8 samples pushed; push 5 more, or iterate with drop_last off"), "{error}");
     pipeline.push(good((3..8).map(|i| row(&store, i, 1)).collect())).unwrap();
     assert_eq!(as_u16(&pipeline.pop(PATIENCE).unwrap()), values(&[(0, 8)]));
 }
@@ -63,7 +64,9 @@ fn pop_never_gives_a_partial_batch() {
     let pipeline = Pipeline::new(config).unwrap();
     pipeline.push(good((0..5).map(|i| row(&store, i, 2)).collect())).unwrap();
     pipeline.pop(PATIENCE).unwrap();
-    assert_eq!(pipeline.pop(PATIENCE).expect_err("one is left").status(), Status::Again);
+    let error = pipeline.pop(PATIENCE).expect_err("one is left");
+    assert_eq!(error.status(), Status::Again);
+    assert!(error.message().contains("1 of 4 samples pushed; push 3 more, or iterate to get these"), "{error}");
     assert_eq!(pipeline.next_batch(PATIENCE).unwrap().unwrap().info().samples, 1);
 }
 

@@ -106,3 +106,13 @@ fn v2(generate: &Generate, source: SourceType, codec: Codec) -> Value {
         "dimension_separator": "/",
     })
 }
+
+/// Coordinates of a number in C order.
+pub(super) fn unravel(number: u64, grid: &[u64]) -> Vec<u64> {
+    let (mut rest, mut coords) = (number, vec![0; grid.len()]);
+    for axis in (0..grid.len()).rev() {
+        coords[axis] = rest % grid[axis];
+        rest /= grid[axis];
+    }
+    coords
+}

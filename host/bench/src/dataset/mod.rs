@@ -1,14 +1,18 @@
 //! The arrays of a scenario: opened where they are given, else generated, into a temporary folder or one that is kept.
 //!
 //! Generated data is written beside its place and renamed when it is complete, with a marker that has its fingerprint: what is
-//! found under the fingerprint is complete and is the same bytes. A temporary folder is removed when a [`Dataset`] is dropped.
+//! found under the fingerprint is complete and is the same bytes. One run at a time makes data in a kept folder. A temporary folder
+//! is removed when a [`Dataset`] is dropped; one that a killed run has left, by the next run that makes data there.
 
 mod blosc;
 mod encode;
+mod folder;
 pub(crate) mod layout;
+mod lengths;
 mod values;
 mod write;
 
+use crate::crops;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::results::{self, ArrayFacts};
@@ -16,6 +20,7 @@ use crate::scenario::{Faults, Generate, Scenario};
 use damacy::zarr::Array;
 use damacy::{PlanLimits, PlannedArray};
 use damacy_core::metadata::ArrayMetadata;
+use folder::Temporary;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -23,7 +28,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use tempfile::TempDir;
 
 /// Raised when the same layout and seed give other bytes.
 const GENERATOR: u32 = 1;
@@ -35,14 +39,14 @@ pub struct Dataset {
     pub uris: Vec<Arc<str>>,
     /// Their facts.
     pub arrays: Vec<ArrayMetadata>,
-    /// Encoded bytes of each chunk in C order, where known.
+    /// Encoded bytes of each chunk in C order, where known; of given arrays, of those that the scenario's crops touch.
     pub sizes: Vec<Option<Vec<u64>>>,
     /// What identifies generated data.
     pub fingerprint: Option<String>,
     /// Time to generate it, if it was not there.
     pub generate_s: Option<f64>,
     /// Holds what is removed with it.
-    _folder: Option<TempDir>,
+    _folder: Option<Temporary>,
 }
 
 /// What is known of a folder of generated arrays.
@@ -66,7 +70,7 @@ pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
     let mut faults = Faults::default();
     let sandbox = damacy::sandbox::Sandbox::shared()?;
     let mut guest = sandbox.guest(PlanLimits::default().into())?;
-    let mut arrays = Vec::new();
+    let mut opened = Vec::new();
     for (index, uri) in uris.iter().enumerate() {
         let place = format!("/dataset/uris/{index}");
         if uris[..index].contains(uri) {
@@ -79,15 +83,16 @@ pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
                     format!("{uri}: {} has no conversion; accepted are the types of docs/formats.md", array.describe());
                 faults.with_status(&place, message, damacy::Status::Dtype);
             }
-            Ok(array) => arrays.push(array.metadata().clone()),
+            Ok(array) => opened.push(array),
             Err(error) => faults.with_status(&place, error.to_string(), error.status()),
         }
     }
+    let arrays: Vec<ArrayMetadata> = opened.iter().map(|array| array.metadata().clone()).collect();
     if faults.list.is_empty() {
         crate::scenario::arrays_fit(scenario, &arrays, &mut faults);
     }
     faults.finish(&format!("the scenario {name}"))?;
-    let sizes = vec![None; arrays.len()];
+    let sizes = lengths::of(&opened, &crops::draw(&scenario.sampling, &arrays));
     let uris = uris.iter().map(|uri| Arc::from(uri.as_str())).collect();
     Ok(Some(Dataset { uris, arrays, sizes, fingerprint: None, generate_s: None, _folder: None }))
 }
@@ -98,51 +103,59 @@ pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
 /// `Io` and `Oom` of the system; an interruption, which leaves nothing behind.
 pub fn generate(generate: &Generate, keep: Option<&Path>, threads: usize, progress: &Progress) -> Result<Dataset> {
     let arrays = layout::metadata(generate).map_err(|error| Failure::internal(error.to_string()))?;
-    let fingerprint = fingerprint(generate);
-    let kept = keep.map(|folder| folder.join(&fingerprint[..16]));
-    if let Some(marker) = kept.as_deref().and_then(|folder| found(folder, &fingerprint, &arrays)) {
-        progress.say(&format!("data: found in {}", kept.as_deref().unwrap_or(Path::new("")).display()));
-        let folder = kept.unwrap_or_default();
-        return Ok(Dataset::new(&folder, arrays, marker, None, None));
-    }
-    let begun = Instant::now();
-    let parent = match keep {
-        Some(folder) => {
-            fs::create_dir_all(folder).map_err(|error| Failure::file(folder, "cannot be made", error))?;
-            folder.to_owned()
-        }
-        None => std::env::temp_dir(),
+    let Some(keep) = keep else {
+        let (temporary, marker, time) = make(generate, &arrays, &std::env::temp_dir(), false, threads, progress)?;
+        let folder = temporary.path().to_owned();
+        return Ok(Dataset::new(&folder, arrays, marker, Some(time), Some(temporary)));
     };
-    room(&parent, &arrays)?;
-    let prefix = if keep.is_some() { ".damacy-bench-" } else { "damacy-bench-" };
-    let temporary = tempfile::Builder::new().prefix(prefix).tempdir_in(&parent);
-    let temporary = temporary.map_err(|error| Failure::file(&parent, "cannot hold a temporary folder", error))?;
-    let sizes = write_all(generate, &arrays, temporary.path(), threads, progress)?;
+    let fingerprint = fingerprint(generate);
+    let folder = keep.join(&fingerprint[..16]);
+    let there = || {
+        let marker = found(&folder, &fingerprint, &arrays)?;
+        progress.say(&format!("data: found in {}", folder.display()));
+        Some(Dataset::new(&folder, arrays.clone(), marker, None, None))
+    };
+    if let Some(dataset) = there() {
+        return Ok(dataset);
+    }
+    fs::create_dir_all(keep).map_err(|error| Failure::file(keep, "cannot be made", error))?;
+    let _alone = folder::alone_in(keep, progress)?;
+    // Another run may have made it meanwhile.
+    if let Some(dataset) = there() {
+        return Ok(dataset);
+    }
+    let (temporary, marker, time) = make(generate, &arrays, keep, true, threads, progress)?;
+    let placed = || {
+        // What is there is incomplete or has been changed.
+        if folder.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::rename(temporary.path(), &folder)
+    };
+    placed().map_err(|error| Failure::file(&folder, "cannot be put in its place", error))?;
+    temporary.keep();
+    Ok(Dataset::new(&folder, arrays, marker, Some(time), None))
+}
+
+/// Makes all of it in a temporary folder of `parent`, in so many seconds.
+fn make(
+    generate: &Generate,
+    arrays: &[ArrayMetadata],
+    parent: &Path,
+    hidden: bool,
+    threads: usize,
+    progress: &Progress,
+) -> Result<(Temporary, Marker, f64)> {
+    let begun = Instant::now();
+    let temporary = Temporary::new(parent, hidden, progress)?;
+    room(parent, arrays)?;
+    let sizes = write_all(generate, arrays, temporary.path(), threads, progress)?;
     let (files, bytes) = count(temporary.path());
-    let marker = Marker { fingerprint, generate: generate.clone(), sizes, files, bytes };
+    let marker = Marker { fingerprint: fingerprint(generate), generate: generate.clone(), sizes, files, bytes };
     let text = serde_json::to_vec(&marker).map_err(|error| Failure::internal(error.to_string()))?;
     let written = fs::write(temporary.path().join(MARKER), text);
     written.map_err(|error| Failure::file(temporary.path(), "cannot be written", error))?;
-    let generate_s = Some(begun.elapsed().as_secs_f64());
-    let Some(folder) = kept else {
-        let folder = temporary.path().to_owned();
-        return Ok(Dataset::new(&folder, arrays, marker, generate_s, Some(temporary)));
-    };
-    let place = || fs::rename(temporary.path(), &folder);
-    if place().is_err() {
-        // Another run may have been faster, and reads there already.
-        if let Some(marker) = found(&folder, &marker.fingerprint, &arrays) {
-            return Ok(Dataset::new(&folder, arrays, marker, generate_s, None));
-        }
-        // What is there is incomplete or has been changed.
-        let moved = fs::remove_dir_all(&folder).or_else(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        });
-        moved.and_then(|()| place()).map_err(|error| Failure::file(&folder, "cannot be put in its place", error))?;
-    }
-    drop(temporary.keep());
-    Ok(Dataset::new(&folder, arrays, marker, generate_s, None))
+    Ok((temporary, marker, begun.elapsed().as_secs_f64()))
 }
 
 fn write_all(
@@ -234,7 +247,7 @@ impl Dataset {
         arrays: Vec<ArrayMetadata>,
         marker: Marker,
         generate_s: Option<f64>,
-        temporary: Option<TempDir>,
+        temporary: Option<Temporary>,
     ) -> Dataset {
         let path = |array: usize| -> PathBuf { folder.join(layout::name(array as u64)) };
         let uris = (0..arrays.len()).map(|array| Arc::from(path(array).to_string_lossy())).collect();
@@ -267,7 +280,8 @@ impl Dataset {
             shards: (array.levels.len() > 1).then(|| array.object_shape().to_vec()),
             codecs: array.codecs.clone(),
             decoded_bytes: decoded_bytes(array),
-            encoded_bytes: sizes.as_ref().map(|sizes| sizes.iter().sum()),
+            // Of given arrays only some chunks are looked at.
+            encoded_bytes: sizes.as_ref().filter(|_| self.fingerprint.is_some()).map(|sizes| sizes.iter().sum()),
         };
         let arrays = self.uris.iter().zip(&self.arrays).zip(&self.sizes).map(fact).collect();
         results::Dataset { fingerprint: self.fingerprint.clone(), generate_s: self.generate_s, arrays }

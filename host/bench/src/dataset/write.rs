@@ -1,7 +1,7 @@
 //! Writes one generated array: documents, then chunks or shards, by several threads -> the encoded size of each chunk.
 
 use super::encode::Encoder;
-use super::layout;
+use super::layout::{self, unravel};
 use super::values::Values;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
@@ -132,14 +132,4 @@ impl Job<'_> {
         out.extend_from_slice(&sum.to_le_bytes());
         Ok(decoded)
     }
-}
-
-/// Coordinates of a number in C order.
-fn unravel(number: u64, grid: &[u64]) -> Vec<u64> {
-    let (mut rest, mut coords) = (number, vec![0; grid.len()]);
-    for axis in (0..grid.len()).rev() {
-        coords[axis] = rest % grid[axis];
-        rest /= grid[axis];
-    }
-    coords
 }

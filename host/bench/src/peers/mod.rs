@@ -9,7 +9,7 @@ mod search;
 pub use python::Python;
 
 use crate::failure::Result;
-use crate::results::{Dataset, Round};
+use crate::results::{Dataset, Round, Run};
 use crate::summary::Spread;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -63,9 +63,29 @@ pub struct PeerResult {
 impl PeerResult {
     /// Whether its cache could hold all arrays decoded, so that it decodes no chunk twice, however long a pass is.
     pub(crate) fn caches_all(&self, dataset: &Dataset) -> bool {
-        let decoded: u64 = dataset.arrays.iter().map(|array| array.decoded_bytes).sum();
+        let decoded = dataset.arrays.iter().map(|array| array.decoded_bytes).fold(0, u64::saturating_add);
         self.setting.get("cache_bytes").and_then(Value::as_u64).is_some_and(|cache| cache >= decoded)
     }
+}
+
+/// Which peers did not run beside which runs, and why: a sentence for each run and reason.
+pub(crate) fn absences(runs: &[Run]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for run in runs {
+        let mut absent: Vec<(&str, Vec<&str>)> = Vec::new();
+        for peer in &run.peers {
+            let Some(reason) = &peer.unavailable else { continue };
+            match absent.iter_mut().find(|(of, _)| of == reason) {
+                Some((_, names)) => names.push(&peer.name),
+                None => absent.push((reason, vec![&peer.name])),
+            }
+        }
+        let sentence = |(reason, names): (&str, Vec<&str>)| {
+            format!("{} in {} ran without {}: {reason}", run.name, run.dtype, names.join(", "))
+        };
+        sentences.extend(absent.into_iter().map(sentence));
+    }
+    sentences
 }
 
 /// A setting that was tried.

@@ -47,6 +47,15 @@ impl Python {
         Ok(Python { names: wanted, program })
     }
 
+    /// Says, before anything runs, beside which scenarios no peer will.
+    pub fn announce(&self, scenarios: &[Scenario], progress: &Progress) {
+        for scenario in scenarios.iter().filter(|_| !self.names.is_empty()) {
+            if let Some(reason) = alone(scenario) {
+                progress.say(&format!("note: {} will run without {}: {reason}", scenario.name, self.names.join(", ")));
+            }
+        }
+    }
+
     /// Starts all peers for one scenario: each searches its best setting, and its batches are compared with ours.
     ///
     /// # Errors
@@ -58,16 +67,9 @@ impl Python {
         runner: &Runner<'_>,
         progress: &Progress,
     ) -> Result<Vec<Box<dyn Beside>>> {
-        let one = |name: &String| {
-            if scenario.store.is_some() {
-                let reason = "the scenario models a slow store, which peers do not read through";
-                return Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>);
-            }
-            if scenario.pipeline.executor == Executor::Cuda {
-                let reason = "the scenario's batches lie in GPU memory, and peers make theirs in host memory";
-                return Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>);
-            }
-            self.peer(name, scenario, dataset, runner, progress)
+        let one = |name: &String| match alone(scenario) {
+            Some(reason) => Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>),
+            None => self.peer(name, scenario, dataset, runner, progress),
         };
         self.names.iter().map(one).collect()
     }
@@ -118,6 +120,15 @@ impl Python {
         };
         Ok(Box::new(Running::new(process, runner.samples().len(), result)))
     }
+}
+
+/// Why no peer can run beside a scenario, if that is so.
+fn alone(scenario: &Scenario) -> Option<&'static str> {
+    if scenario.store.is_some() {
+        return Some("the scenario models a slow store, which peers do not read through");
+    }
+    let cuda = scenario.pipeline.executor == Executor::Cuda;
+    cuda.then_some("the scenario's batches lie in GPU memory, and peers make theirs in host memory")
 }
 
 /// Refuses a Python that cannot run peers, before any data is generated.

@@ -7,6 +7,7 @@ use super::parts::{Table, hint, paragraph};
 use super::what;
 use crate::compare::{Better, Comparison, Difference, Verdict};
 use crate::results::Results;
+use crate::table::fixed;
 
 /// The report on a comparison of results, which are called by the names of their files.
 pub fn comparison(comparison: &Comparison, first: (&str, &Results), second: (&str, &Results)) -> String {
@@ -123,7 +124,7 @@ fn group(index: usize, title: &str, differences: &[&Difference]) -> Html {
             Verdict::Worse => "fails",
             _ => "plain",
         };
-        let ratio = difference.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
+        let ratio = difference.ratio.map_or_else(|| "-".to_owned(), |ratio| fixed(ratio, 3));
         let said = format!("{}; second / first: {ratio}", verdict(difference));
         let said = Html::element("p", &[("class", class)], said.into());
         charts.push(Html::element("div", &[], Html::all([heading, bars(&words, &chart, None), said])));
@@ -132,7 +133,7 @@ fn group(index: usize, title: &str, differences: &[&Difference]) -> Html {
             spread(&difference.first, shown),
             spread(&difference.second, shown),
             ratio,
-            format!("{:.3}", difference.p),
+            fixed(difference.p, 3),
             verdict(difference).to_owned(),
         ]);
     }

@@ -18,6 +18,7 @@ mod work;
 
 pub use differences::comparison;
 
+use crate::peers::absences;
 use crate::results::{Results, Run};
 use html::Html;
 
@@ -37,7 +38,14 @@ pub fn results(results: &Results) -> String {
     };
     let lead = "How fast damacy read batches out of Zarr arrays, why, and beside whom. Every figure is the median of repeated rounds \
                 where nothing else is said; the file results.json beside this one holds all of them.";
-    let mut content = vec![verdict(results), contents(&runs), overview::overview(results), overview::sweeps(results)];
+    let without = absences(&results.runs).into_iter().map(|absence| parts::paragraph(format!("Note: {absence}.")));
+    let mut content = vec![
+        verdict(results),
+        Html::all(without),
+        contents(&runs),
+        overview::overview(results),
+        overview::sweeps(results),
+    ];
     content.extend(results.runs.iter().enumerate().map(|(index, one)| run(one, index, &runs[index], results)));
     content.push(where_it_ran(results));
     page(&title, lead, Html::all(content))

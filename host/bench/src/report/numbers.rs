@@ -1,20 +1,9 @@
 //! Figures as a reader wants them: three or four digits and a unit.
 
 use crate::summary::Spread;
+use crate::table::fixed;
+pub(super) use crate::units::{count, plural};
 use serde_json::{Map, Value};
-
-/// A whole number with its thousands apart: `1,234,567`.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// Four digits: `1,235`, `664.7`, `12.35`, `0.012`; whole numbers without a fraction only from 1000 on.
 pub(super) fn number(x: f64) -> String {
@@ -34,7 +23,8 @@ pub(super) fn number(x: f64) -> String {
 /// A time: `72.2 ms`, `1.23 s`, `11.4 µs`.
 pub(super) fn seconds(x: f64) -> String {
     match x.abs() {
-        size if size >= 1.0 || !size.is_finite() => format!("{} s", number(x)),
+        size if !size.is_finite() => "unknown".to_owned(),
+        size if size >= 1.0 => format!("{} s", number(x)),
         size if size >= 1e-3 => format!("{} ms", three(x * 1e3)),
         size if size > 0.0 => format!("{} µs", three(x * 1e6)),
         _ => "0 s".to_owned(),
@@ -53,14 +43,14 @@ pub(super) fn memory(bytes: f64) -> String {
 
 /// `95 %`.
 pub(super) fn percent(part: f64) -> String {
-    if !part.is_finite() {
+    let percent = part * 100.0;
+    if !percent.is_finite() {
         return "unknown".to_owned();
     }
-    let percent = part * 100.0;
     if percent > 0.0 && percent < 0.05 {
         return "under 0.1 %".to_owned();
     }
-    if percent.abs() < 9.95 && percent.fract() != 0.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    fixed(percent, usize::from(percent.abs() < 9.95 && percent.fract() != 0.0)) + " %"
 }
 
 /// `665 (570 to 716)` in the words of `shown`; the range is left out where all rounds are the same.
@@ -81,20 +71,18 @@ pub(super) fn setting(setting: &Map<String, Value>) -> String {
     if setting.is_empty() { "no settings".to_owned() } else { setting.iter().map(one).collect::<Vec<_>>().join(", ") }
 }
 
-/// `1 batch`, `2 batches`.
-pub(super) fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
-}
-
 fn three(x: f64) -> String {
     match x.abs() {
-        size if size >= 99.95 || size.fract() == 0.0 => format!("{x:.0}"),
-        size if size >= 9.995 => format!("{x:.1}"),
-        _ => format!("{x:.2}"),
+        size if size >= 99.95 || size.fract() == 0.0 => fixed(x, 0),
+        size if size >= 9.995 => fixed(x, 1),
+        _ => fixed(x, 2),
     }
 }
 
 fn scaled(bytes: f64, step: f64, units: &[&str]) -> String {
+    if !bytes.is_finite() {
+        return "unknown".to_owned();
+    }
     let (mut x, mut unit) = (bytes, 0);
     while x.abs() >= step && unit + 1 < units.len() {
         (x, unit) = (x / step, unit + 1);
@@ -135,6 +123,11 @@ mod tests {
             (percent(1e-7), "under 0.1 %"),
             (percent(0.0), "0 %"),
             (percent(f64::INFINITY), "unknown"),
+            (percent(1e307), "unknown"),
+            (percent(1e300), "1.000e302 %"),
+            (data(1e300), "1.000e285 PB"),
+            (data(f64::INFINITY), "unknown"),
+            (seconds(f64::INFINITY), "unknown"),
             (plural(1, "batch", "batches"), "1 batch"),
         ];
         for (found, expected) in pairs {

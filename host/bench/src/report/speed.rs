@@ -22,6 +22,9 @@ pub(super) fn rate(run: &Run) -> Spread {
 pub(super) fn ratio_in_words(ratio: &Spread, peer: &str) -> String {
     let figure = spread(ratio, number);
     match () {
+        () if ratio.n == 1 => {
+            format!("{figure} times as many samples a second as {peer} in its only round, which tells little")
+        }
         () if ratio.min > 1.0 => format!("{figure} times as many samples a second as {peer}: more in every round"),
         () if ratio.max < 1.0 => format!("{figure} times as many samples a second as {peer}: fewer in every round"),
         () => format!(
@@ -43,13 +46,14 @@ pub(super) fn speed(run: &Run) -> Html {
         &[("class", "headline")],
         Html::all([Html::element("strong", &[], number(rate.median).into()), " samples/s".into()]),
     );
-    let rounds = plural(run.rounds.len() as u64, "round", "rounds");
-    headline.push(paragraph(format!(
-        "Median of {rounds}, which lay between {} and {}. That is {} of the ceiling.",
-        number(rate.min),
-        number(rate.max),
-        percent(efficiency.median)
-    )));
+    let spread = match run.rounds.len() {
+        1 => "Of one round, which tells nothing of noise; --repeat 5 runs five.".to_owned(),
+        rounds => {
+            let rounds = plural(rounds as u64, "round", "rounds");
+            format!("Median of {rounds}, which lay between {} and {}.", number(rate.min), number(rate.max))
+        }
+    };
+    headline.push(paragraph(format!("{spread} That is {} of the ceiling.", percent(efficiency.median))));
     let compared = run.peers.iter().filter_map(|peer| Some((peer, peer.ratio?)));
     let sentences: Vec<Html> = compared
         .map(|(peer, ratio)| paragraph(format!("damacy gave {}.", ratio_in_words(&ratio, &peer.name))))
@@ -102,8 +106,10 @@ fn steady(run: &Run) -> Html {
     let mut row = |name: &str, figure: Spread, shown: fn(f64) -> String| {
         table.row([name.to_owned(), shown(figure.median), shown(figure.min), shown(figure.max)]);
     };
-    let steady =
-        format!("steady samples/s, without the first {}", plural(run.crops.warmup_batches, "batch", "batches"));
+    let steady = match run.crops.warmup_batches {
+        1 => "steady samples/s, without the first batch".to_owned(),
+        batches => format!("steady samples/s, without the first {} batches", count(batches)),
+    };
     row(&steady, over_rounds(run, |round| round.steady_samples_per_s), number);
     row("output MB/s", over_rounds(run, |round| round.output_bytes_per_s / 1e6), number);
     row("source MB/s", over_rounds(run, |round| round.source_bytes_per_s / 1e6), number);
@@ -134,5 +140,6 @@ mod tests {
         assert!(words(&[1.2, 1.4]).ends_with("more in every round"));
         assert!(words(&[0.8, 0.9]).ends_with("fewer in every round"));
         assert!(words(&[0.9, 1.4]).ends_with("no difference is shown"));
+        assert!(words(&[1.4]).ends_with("in its only round, which tells little"));
     }
 }

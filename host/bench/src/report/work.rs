@@ -89,7 +89,14 @@ pub(super) fn waste(run: &Run) -> Html {
     let ahead = format!("forecast before the pass, for windows of {} samples", count(forecast.window));
     table.row([ahead, number(forecast.decode_waste), unknown(forecast.read_waste)]);
     table.row(["if every use of a chunk were decoded".into(), number(forecast.use_waste), "-".into()]);
-    section("waste", "Waste against the prediction", lead, [side_by_side(chart, table.html())])
+    let mut content = vec![side_by_side(chart, table.html())];
+    if forecast.read_waste.is_none() {
+        content.push(hint(
+            "There is no prediction for reading: of arrays that are given, the sizes of chunks that are files are known beforehand, \
+             those of chunks inside shards are not.",
+        ));
+    }
+    section("waste", "Waste against the prediction", lead, content)
 }
 
 /// Decodes, and those that were not needed.

@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::results::{self, BatchTimes, Ceiling, Check, Cold, Memory, Predicted, Round, Timeline};
 use crate::scenario::{Executor, Scenario};
 use crate::summary::Spread;
+use crate::table::fixed;
 use ceiling::{Ceilings, Work};
 use damacy::{BatchSpec, PipelineConfig, Sample};
 use std::collections::BTreeMap;
@@ -218,8 +219,8 @@ fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
         let off = |(found, predicted): &(f64, f64)| (found - predicted).abs() / predicted.max(f64::MIN_POSITIVE);
         let Some(worst) = pairs.iter().copied().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };
         let (found, predicted) = worst;
-        let detail =
-            format!("{found:.4} measured, {predicted:.4} predicted ({:.3} % off at most)", 100.0 * off(&worst));
+        let percent = fixed(100.0 * off(&worst), 3);
+        let detail = format!("{found:.4} measured, {predicted:.4} predicted ({percent} % off at most)");
         checks.push(Check { name: name.to_owned(), passed: off(&worst) <= TOLERANCE, detail });
     };
     waste("decode waste as predicted", rounds.iter().map(|r| (r.decode_waste, r.predicted.decode_waste)).collect());

@@ -7,6 +7,7 @@
 mod builtin;
 mod check;
 mod faults;
+mod load;
 mod names;
 mod schema;
 mod walk;
@@ -14,6 +15,7 @@ mod walk;
 pub use builtin::{NAMES, builtin};
 pub(crate) use check::arrays_fit;
 pub use faults::{Fault, Faults};
+pub use load::load;
 pub use names::{DtypeName, Seconds, Size, SourceName, dtype};
 pub use schema::schema_text;
 
@@ -279,9 +281,6 @@ impl Default for Store {
         Store { floor: ms(0), median: ms(0), sigma: 0.0, cap: ms(1000), seed: 0 }
     }
 }
-
-/// Bytes of a scenario in JSON.
-pub const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads a scenario; `name` is its name unless it has one.
 ///

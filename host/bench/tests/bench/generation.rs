@@ -186,9 +186,76 @@ fn kept_data_is_used_again_unless_something_of_it_is_missing() {
     std::fs::remove_file(&chunk).unwrap();
     assert!(make(&layout()).generate_s.is_some());
     assert_eq!(std::fs::read(&chunk).unwrap(), bytes);
-    let left: Vec<String> =
-        std::fs::read_dir(keep.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(left.len() == 2 && left.iter().all(|name| !name.starts_with('.')), "{left:?}");
+    let left = names(keep.path());
+    assert!(left.len() == 3 && left[0] == ".damacy-bench.lock", "{left:?}");
+}
+
+/// What is in a folder, by name.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn runs_that_repair_the_same_kept_data_at_the_same_time_all_find_it_whole() {
+    let keep = tempfile::tempdir().unwrap();
+    let make = || {
+        generate(&layout(), Some(keep.path()), 1, &Progress::new(true)).unwrap_or_else(|failure| panic!("{failure:?}"))
+    };
+    let whole = files(&make());
+    for _ in 0..3 {
+        let incomplete = Path::new(&*make().uris[0]).join("c/0/0/0");
+        std::fs::remove_file(&incomplete).unwrap();
+        let found = std::thread::scope(|scope| {
+            // Each looks at the files of what it was given, at once.
+            let run = || {
+                let data = make();
+                (data.generate_s.is_some(), files(&data) == whole)
+            };
+            let runs: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+            runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(found.iter().all(|(_, same)| *same), "{found:?}");
+        assert_eq!(found.iter().filter(|(made, _)| *made).count(), 1, "{found:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
+    let keep = tempfile::tempdir().unwrap();
+    let folder = |name: &str, minutes: u64| {
+        let path = keep.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("chunk"), [1]).unwrap();
+        let opened = std::fs::File::open(&path).unwrap();
+        opened.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60 * minutes)).unwrap();
+        opened
+    };
+    let left = folder(".damacy-bench-left", 5);
+    drop(left);
+    let used = folder(".damacy-bench-used", 5);
+    used.lock().unwrap();
+    folder(".damacy-bench-young", 0);
+    folder("damacy-bench-another", 5);
+    folder(".somebody-else", 5);
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), keep.path().join(".damacy-bench-link")).unwrap();
+    let made = generate(&layout(), Some(keep.path()), 1, &Progress::new(true));
+    let place =
+        made.unwrap_or_else(|failure| panic!("{failure:?}")).uris[0].split('/').rev().nth(1).unwrap().to_owned();
+    let mut expected = vec![
+        ".damacy-bench-link",
+        ".damacy-bench-used",
+        ".damacy-bench-young",
+        ".damacy-bench.lock",
+        ".somebody-else",
+        place.as_str(),
+        "damacy-bench-another",
+    ];
+    expected.sort_unstable();
+    assert_eq!(names(keep.path()), expected);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use damacy_bench::compare::compare;
 use damacy_bench::report;
 use damacy_bench::results::{BatchTimes, Results, Round, Run};
+use damacy_bench::table;
 use serde_json::{Value, json};
 
 const EVIL: &str = "</title><script>alert('x')</script><img src=x onerror=alert(1)>\" onload=\"a";
@@ -108,14 +109,18 @@ fn headline_ratio_and_equality_are_the_results() {
                 "search": [{"setting": {"how": "cast"}, "pass_s": [0.5]}, {"setting": {"cache_bytes": 134_217_728, "how": "read"}, "pass_s": [0.25, 0.35, 0.3]}],
                 "rounds": [{"before_s": 0.3, "after_s": 0.34}],
                 "samples_per_s": {"n": 1, "median": 241.0, "min": 231.0, "q1": 1.0, "q3": 1.0, "max": 262.0},
-                "ratio": {"n": 1, "median": 1.49, "min": 1.31, "q1": 1.0, "q3": 1.0, "max": 1.6},
+                "ratio": {"n": 3, "median": 1.49, "min": 1.31, "q1": 1.0, "q3": 1.0, "max": 1.6},
                 "equality": {"elements": 134_217_728, "differing": 12, "note": "NaN payloads"}, "lead_from_decodes_avoided": 0.8,
             }),
         ),
         peer("zarrs", json!({"unavailable": "no module zarrs"})),
     ];
-    let page = report::results(&results(vec![one]));
+    let results = results(vec![one]);
+    let absent = "a in float32 ran without zarrs: no module zarrs";
+    assert!(table::results(&results).contains(&format!("note: {absent}\n")));
+    let page = report::results(&results);
     for text in [
+        absent,
         "<strong>350.0</strong> samples/s",
         "1.49 (1.31 to 1.60) times as many samples a second as tensorstore: more in every round",
         "tensorstore: 241.0 (231.0 to 262.0) samples/s, with cache: 128 MiB, how: read.",
@@ -164,6 +169,77 @@ fn odd_figures_are_shown_as_they_are() {
     }
     assert!(page.len() < 500_000, "{}", page.len());
     assert!(report::results(&results(Vec::new())).contains("Benchmark: 0 runs"));
+}
+
+/// Every number of a JSON tree, one after the other, in place of which `change` puts others.
+fn numbers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
+    match value {
+        Value::Number(_) => found.push(value),
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| numbers(entry, found)),
+        Value::Object(members) => members.values_mut().for_each(|member| numbers(member, found)),
+        _ => {}
+    }
+}
+
+/// Nothing in a text looks like a figure that is none.
+fn has_only_figures(text: &str, about: &str) {
+    for wrong in ["inf", "NaN"] {
+        let at = text.match_indices(wrong).map(|(at, _)| at);
+        // Not inside of words, such as those of the style sheet.
+        let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphabetic() || c == '-');
+        let figure =
+            |at: &usize| !letter(text[..*at].chars().next_back()) && !letter(text[at + wrong.len()..].chars().next());
+        let found: Vec<&str> =
+            at.filter(figure).map(|at| &text[at.saturating_sub(40)..(at + 40).min(text.len())]).collect();
+        assert!(found.is_empty(), "{about}: {found:?}");
+    }
+    let digits = text.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
+    assert!(digits < Some(25), "{about}: a figure of {digits:?} digits");
+}
+
+#[test]
+fn any_number_in_results_comes_out_as_a_figure_or_as_unknown() {
+    let mut one = run("a", "float32", &[300.0, 400.0, 350.0]);
+    let spread = json!({"n": 1, "median": 1.0, "min": 1.0, "q1": 1.0, "q3": 1.0, "max": 1.0});
+    one.peers = vec![peer(
+        "tensorstore",
+        json!({
+            "setting": {"cache_bytes": 134_217_728}, "search": [{"setting": {"how": "cast"}, "pass_s": [0.5]}],
+            "rounds": [{"before_s": 0.3, "after_s": 0.34}], "samples_per_s": spread, "ratio": spread, "peak_memory_bytes": 1,
+            "equality": {"elements": 134, "differing": 12, "note": null}, "lead_from_decodes_avoided": 0.8,
+        }),
+    )];
+    one.timeline.batches = vec![BatchTimes::default()];
+    let good = results(vec![one.clone(), run("a", "uint8", &[1.0])]);
+    let tree = serde_json::to_value(&good).unwrap();
+    let count = {
+        let (mut tree, mut found) = (tree.clone(), Vec::new());
+        numbers(&mut tree, &mut found);
+        found.len()
+    };
+    assert!(count > 100, "{count}");
+    let extremes = [json!(1e308), json!(-1e308), json!(0.0), json!(u64::MAX), json!(0)];
+    for extreme in &extremes {
+        // Each number on its own, then all of them.
+        for which in 0..=count {
+            let (mut changed, mut found) = (tree.clone(), Vec::new());
+            numbers(&mut changed, &mut found);
+            for (_, number) in found.into_iter().enumerate().filter(|(index, _)| *index == which || which == count) {
+                if number.is_f64() == extreme.is_f64() {
+                    *number = extreme.clone();
+                }
+            }
+            let Ok(odd) = serde_json::from_value::<Results>(changed) else { continue };
+            let about = format!("{extreme} as number {which}");
+            has_only_figures(&report::results(&odd), &about);
+            has_only_figures(&table::results(&odd), &about);
+            for (first, second) in [(&good, &odd), (&odd, &good)] {
+                let compared = compare(first, second).unwrap();
+                has_only_figures(&table::comparison(&compared), &about);
+                has_only_figures(&report::comparison(&compared, ("1", first), ("2", second)), &about);
+            }
+        }
+    }
 }
 
 #[test]

@@ -47,10 +47,24 @@ pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
                 let shown = place.display();
                 return Err(Failure::inval(format!("{shown} exists: a link to nothing, which will not be replaced")));
             }
+            let folder = folder(place);
+            if !folder.exists() {
+                let message = format!(
+                    "{} cannot be written: there is no folder {}; make it, or name another place",
+                    place.display(),
+                    folder.display()
+                );
+                return Err(Error::new(Status::Io, "convert", message).into());
+            }
             Ok(Place { path: place.to_owned(), replaced: None, force })
         }
         Err(error) => Err(failed(place, error)),
     }
+}
+
+/// What a file lies in.
+fn folder(place: &Path) -> &Path {
+    place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn exists(place: &Path) -> Failure {
@@ -66,11 +80,11 @@ impl Output {
     /// Starts a file; it vanishes again unless it is finished.
     pub fn new(place: Place) -> Result<Output, Failure> {
         let path = &place.path;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // As other new files, instead of for the owner alone; the umask still counts.
         let permissions = Permissions::from_mode(0o666);
-        let file = Builder::new().prefix(".damacy-").suffix(".part").permissions(permissions).tempfile_in(folder);
-        let file = file.map_err(|error| failed(path, error))?;
+        let file = Builder::new().prefix(".damacy-").suffix(".part").permissions(permissions).tempfile_in(folder(path));
+        // Of the kind alone: the error names the temporary file, which nobody asked for.
+        let file = file.map_err(|error| failed(path, error.kind().into()))?;
         Ok(Output { file, place })
     }
 

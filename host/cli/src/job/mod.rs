@@ -1,6 +1,7 @@
 //! A job: what to read in batches, given as JSON or as options -> one description, checked before any I/O; then its arrays'
 //! metadata, parsed in the sandbox.
 
+mod agree;
 mod check;
 mod draw;
 mod open;

@@ -5,7 +5,11 @@ use crate::failure::Failure;
 use damacy::sandbox::{Guest, Sandbox};
 use damacy::zarr::Array;
 use damacy::{Error, PlannedArray};
+use damacy_bench::scenario::Faults;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits};
+
+/// Arrays that cannot be opened before the others are left alone.
+const MOST_FAULTS: usize = 50;
 
 /// The sandbox's instance, and the arrays that it parsed.
 pub struct Opened {
@@ -19,31 +23,30 @@ impl Opened {
     /// Opens all arrays of a job; of their files, only the metadata.
     pub fn of(job: &Job) -> Result<Opened, Failure> {
         let mut guest = Sandbox::shared()?.guest(job.limits.into())?;
-        let mut arrays = Vec::with_capacity(job.arrays.len());
+        let (mut arrays, mut faults) = (Vec::with_capacity(job.arrays.len()), Faults::default());
+        let mut what = "the job".to_owned();
         for (index, array) in job.arrays.iter().enumerate() {
-            let at = |message: String| match job.origin {
-                Origin::Json => format!("{message}; at /arrays/{index}"),
-                Origin::Options => message,
-            };
-            let planned = match &array.store {
-                Store::Uri(uri) => {
-                    let array = Array::open(uri, &mut guest).map_err(|error| {
-                        let message = at(error.to_string());
-                        error.with_message(message)
-                    })?;
-                    PlannedArray { uri: uri.as_str().into(), metadata: array.metadata().clone() }
+            match open(&array.store, &mut guest) {
+                Ok(planned) => arrays.push(planned),
+                Err((path, error)) => {
+                    let place = match job.origin {
+                        Origin::Json => format!("/arrays/{index}{path}"),
+                        Origin::Options => format!("--array {}", index + 1),
+                    };
+                    faults.with_status(&place, error.message_with_causes(|_| true), error.status());
                 }
-                Store::Document { name, format, bytes } => {
-                    let parsed = guest.parse_metadata(*format, bytes, &MetadataLimits::default());
-                    let metadata = parsed.map_err(|error| {
-                        let place = format!("/arrays/{index}/metadata{}", error.path);
-                        Error::new(error.status, "open", format!("{}; at {place}", error.message))
-                    })?;
-                    PlannedArray { uri: name.as_str().into(), metadata }
-                }
-            };
-            arrays.push(planned);
+            }
+            // A job may have a million arrays, none of which is there.
+            if faults.list.len() == MOST_FAULTS {
+                what = format!("the job up to array {index}");
+                break;
+            }
         }
+        if let [only] = faults.list.as_slice() {
+            let at = if job.origin == Origin::Json { format!("; at {}", only.place) } else { String::new() };
+            return Err(Error::new(only.status, "open", format!("{}{at}", only.message)).into());
+        }
+        faults.finish(&what)?;
         Ok(Opened { guest, arrays })
     }
 
@@ -51,6 +54,21 @@ impl Opened {
     pub fn metadata(&self) -> Vec<ArrayMetadata> {
         self.arrays.iter().map(|array| array.metadata.clone()).collect()
     }
+}
+
+/// An array's metadata, parsed; or the place inside the array's entry in the job, and what is wrong there.
+fn open(store: &Store, guest: &mut Guest) -> Result<PlannedArray, (String, Error)> {
+    let (uri, metadata) = match store {
+        Store::Uri(uri) => (uri, Array::open(uri, guest).map_err(|error| (String::new(), error))?.metadata().clone()),
+        Store::Document { name, format, bytes } => {
+            let parsed = guest.parse_metadata(*format, bytes, &MetadataLimits::default());
+            let refused = |error: damacy_core::error::Error| {
+                (format!("/metadata{}", error.path), Error::new(error.status, "open", error.message))
+            };
+            (name, parsed.map_err(refused)?)
+        }
+    };
+    Ok(PlannedArray { uri: uri.as_str().into(), metadata })
 }
 
 /// An error of the planner or the cost model, with the array's name and the sample's place.

@@ -1,5 +1,6 @@
 //! A job in JSON -> a [`Job`], or everything that is wrong with it at once.
 
+use super::agree::contradictions;
 use super::check::{Members, Place, Problems};
 use super::{Advise, Crops, Job, JobArray, Origin, Store};
 use crate::failure::Failure;
@@ -21,6 +22,10 @@ pub fn read(text: &[u8]) -> Result<Job, Failure> {
         serde_json::from_slice(text).map_err(|error| Failure::inval(format!("the job is no JSON: {error}")))?;
     let mut problems = Problems::default();
     let job = job(&json, &mut problems);
+    problems.finish()?;
+    // Only of a job that is well formed: what stands in for a malformed value would be a fault once more.
+    let mut problems = Problems::default();
+    contradictions(&job, &mut problems);
     problems.finish()?;
     Ok(job)
 }

@@ -90,6 +90,24 @@ fn arrays_given_by_uri_are_read_where_they_are() {
 }
 
 #[test]
+fn reading_arrays_whose_chunks_are_files_is_predicted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = json!({"name": "given", "dataset": {"uris": [fixture("v3-zstd"), fixture("v3-gzip")]},
+        "sampling": {"crop": [3, 4, 5], "samples": 2, "batches": 4, "warmup": 0}});
+    let run = damacy(["bench", &write(folder.path(), &job), "--repeat", "1", "--json", "--out", text(folder.path())]);
+    let run = &run.json()["runs"][0];
+    let round = &run["rounds"][0];
+    assert!(round["read_waste"].as_f64().is_some_and(|waste| waste > 0.0));
+    assert_eq!(round["predicted"]["read_waste"], round["read_waste"]);
+    assert!(run["forecast"]["read_waste"].is_number());
+    // Of all chunks nothing is known: only those that crops touch were looked at.
+    assert_eq!(run["dataset"]["arrays"][0]["encoded_bytes"], Value::Null);
+    let read =
+        run["checks"].as_array().expect("checks").iter().find(|check| check["name"] == "read waste as predicted");
+    assert_eq!(read.map(|check| &check["passed"]), Some(&json!(true)));
+}
+
+#[test]
 fn what_cannot_run_is_refused_before_any_data_is_generated() {
     let folder = tempfile::tempdir().expect("a folder");
     let temporary = tempfile::tempdir().expect("a folder");
@@ -137,7 +155,9 @@ fn wrong_arguments_say_what_is_accepted() {
     damacy(["bench", "smoke", "--sweep", "engine"]).refused(2, &["dtype"]);
     damacy(["bench", "smoke", "--dtype", "u8,f64"]).refused(12, &["f64", "bfloat16 (bf16)"]);
     damacy(["bench", "smoke", "--dtype", "u8,uint8"]).refused(12, &["two scenarios are called smoke in uint8"]);
+    damacy(["bench", "defualt"]).refused(13, &["held-batches; did you mean default?) and cannot be read"]);
     damacy(["bench", "nosuch"]).refused(13, &["nosuch is no built-in scenario (smoke, default,"]);
+    damacy(["bench", &scenario("scenario.schema")]).refused(12, &["scenario.schema.json is a schema, no scenario"]);
     damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke in float32"]);
     damacy(["bench", "smoke", "--peers", "dask"])
         .refused(12, &["\"dask\" is no peer; accepted are tensorstore, zarr, zarrs"]);
@@ -197,6 +217,29 @@ fn an_interruption_leaves_no_results_and_no_data() {
         assert!(entries(temporary.path()).is_empty(), "{:?}", entries(temporary.path()));
         assert!(!out.exists());
     }
+}
+
+#[test]
+fn the_next_run_removes_what_a_killed_one_has_left() {
+    let (temporary, place) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let mut child = start("smoke", temporary.path(), &place.path().join("out"));
+    wait_for(temporary.path(), |folder| folder.join("damacy-bench.json").exists());
+    let [left] = &entries(temporary.path())[..] else { panic!("one folder") };
+    let left = temporary.path().join(left);
+    let again = |out: &str| {
+        // As if it had been there for an hour.
+        assert_eq!(shell(&format!("touch -d '1 hour ago' {}", text(&left))).code, 0);
+        let out = place.path().join(out);
+        shell(&format!("TMPDIR={} $DAMACY bench smoke --repeat 1 --out {}", text(temporary.path()), text(&out)))
+    };
+    let beside = again("beside");
+    assert!(beside.code == 0 && left.exists(), "data in use: {}", beside.err);
+    child.kill().expect("SIGKILL");
+    child.wait().expect("it ends");
+    assert!(left.exists());
+    let after = again("after");
+    assert!(after.code == 0 && after.err.contains("a run that was killed had left"), "{}", after.err);
+    assert!(entries(temporary.path()).is_empty(), "{:?}", entries(temporary.path()));
 }
 
 #[test]

@@ -216,6 +216,23 @@ fn a_failure_leaves_nothing_behind() {
 }
 
 #[test]
+fn an_output_that_cannot_be_made_is_named_and_no_temporary_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("in");
+    fs::write(&input, [1, 2]).expect("written");
+    let into = |output: &str| damacy(["convert", text(&input), output, "--dtype", "u8", "--source", "u8"]);
+    let missing = folder.path().join("none/deeper/out.npy");
+    let no_folder = format!("there is no folder {}", folder.path().join("none/deeper").display());
+    into(text(&missing)).refused(16, &[text(&missing), &no_folder]);
+    // A folder where not even root makes files.
+    for refused in [into(text(&missing)), into("/proc/out.npy")] {
+        assert!(!refused.err.contains(".part"), "{}", refused.err);
+    }
+    into("/proc/out.npy").refused(16, &["/proc/out.npy cannot be written"]);
+    assert_eq!(names(folder.path()), ["in"]);
+}
+
+#[test]
 fn a_pipe_does_not_hang() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = format!("cd {}; mkfifo p; timeout 20 $DAMACY convert p out --source u8 --dtype u8", text(folder.path()));

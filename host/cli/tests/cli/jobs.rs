@@ -182,6 +182,24 @@ fn a_job_is_read_from_a_file_and_is_text_too() {
 }
 
 #[test]
+fn a_price_says_where_the_memory_is_too_little_for_its_windows() {
+    let volume = array(&[256, 512, 512], &[32, 64, 64]);
+    let within = |memory: &str| {
+        let job = ["--array", text(volume.path()), "--shape", "64,128,128", "--samples", "8", "--uniform", "64"];
+        damacy([&["estimate", "--memory", memory][..], &job].concat())
+    };
+    // 16 batches of 32 MiB for two windows of 64 samples; 2 batches and a decode at the least.
+    for (memory, said) in [("1GiB", None), ("128MiB", Some("smaller windows")), ("64MiB", Some("would not run"))] {
+        let cost = within(memory);
+        assert_eq!(cost.code, 0, "{}", cost.err);
+        assert!(cost.out.contains("host memory: 538,"), "{}", cost.out);
+        let line = cost.out.lines().find(|line| line.contains("the pipeline may use"));
+        assert_eq!(line.is_some(), said.is_some(), "{memory}: {}", cost.out);
+        assert!(line.is_none_or(|line| said.is_some_and(|said| line.contains(said))), "{memory}: {}", cost.out);
+    }
+}
+
+#[test]
 fn limits_are_named_with_their_value_and_what_was_asked() {
     let volume = array(&[1 << 20, 1 << 20], &[1, 1]);
     let limited = |crop: &str, limits: &str| {

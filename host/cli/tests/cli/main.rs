@@ -2,6 +2,7 @@
 
 mod bench;
 mod convert;
+mod features;
 mod hostile;
 mod inspect;
 mod jobs;

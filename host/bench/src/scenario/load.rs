@@ -1,0 +1,40 @@
+//! What a user names on the command line -> a scenario: a file's, or a built-in one.
+
+use super::faults::nearest;
+use super::{NAMES, Scenario, builtin, read};
+use crate::failure::{Failure, Result};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes of a scenario.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads the scenario in a file of this name, or the built-in one if there is no such file.
+///
+/// # Errors
+/// A file that cannot be read or is too large; everything that is wrong with the scenario.
+pub fn load(name: &str) -> Result<Scenario> {
+    let path = Path::new(name);
+    if !path.exists()
+        && let Some(text) = builtin(name)
+    {
+        return read(name, text.as_bytes());
+    }
+    if name.ends_with(".schema.json") {
+        // As `host/scenarios/*.json` has one.
+        return Err(Failure::inval(format!("{name} is a schema, no scenario; accepted are scenarios alone")));
+    }
+    let mut text = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
+    file.map_err(|error| {
+        let hint = nearest(name, &NAMES).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let what = format!("is no built-in scenario ({}{hint}) and cannot be read", NAMES.join(", "));
+        Failure::file(path, &what, error)
+    })?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(Failure::inval(format!("{name} is too large for a scenario: accepted are {MAX_BYTES} bytes")));
+    }
+    let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
+    read(&stem, &text)
+}
