@@ -96,6 +96,7 @@ fn detail(run: &Run) -> String {
     };
     let mut rows = vec![["  stage", "busy ms", "MB", "of what"].map(str::to_owned).to_vec()];
     rows.push(stage("plan", |s| s.plan, "metadata, indexes"));
+    rows.push(stage("allocate", |s| s.allocate, "new output memory"));
     rows.push(stage("read", |s| s.read, "encoded"));
     rows.push(stage("decode", |s| s.decode, "decoded"));
     rows.push(stage("convert", |s| s.convert, "output"));
@@ -124,10 +125,14 @@ fn detail(run: &Run) -> String {
     line(
         "decodes",
         format!(
-            "{:.0} in {:.0} windows, {:.0} avoided",
+            "{:.0} in {:.0} windows, {:.0} avoided{}",
             median(&|r| r.chunks_decoded as f64),
             median(&|r| r.windows as f64),
-            median(&|r| r.decodes_avoided as f64)
+            median(&|r| r.decodes_avoided as f64),
+            match run.scenario.pipeline.cache {
+                Some(_) => format!("; {:.0} chunks out of the cache", median(&|r| r.cache_hits as f64)),
+                None => String::new(),
+            }
         ),
     );
     line(

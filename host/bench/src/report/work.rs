@@ -10,8 +10,9 @@ use crate::results::{Round, Run, Stage, Stages};
 /// A stage: its name, what its bytes are, where its figures are.
 type Named = (&'static str, &'static str, fn(&Stages) -> Stage);
 
-const STAGES: [Named; 4] = [
+const STAGES: [Named; 5] = [
     ("plan", "metadata, shard indexes", |stages| stages.plan),
+    ("allocate", "new output memory", |stages| stages.allocate),
     ("read", "encoded chunks", |stages| stages.read),
     ("decode", "decoded chunks", |stages| stages.decode),
     ("convert", "batches", |stages| stages.convert),
@@ -28,7 +29,7 @@ pub(super) fn stages(run: &Run, cores: u64) -> Html {
     let pass = over_rounds(run, |round| round.pass_s).median;
     let there = pass * threads as f64;
     let lead = format!(
-        "A pass plans which chunks it needs, reads them, decodes them, and converts them into the batch. The first chart is the time \
+        "A pass plans which chunks it needs, has the system provide memory for its batches, reads the chunks, decodes them, and converts them into the batch. The first chart is the time \
          spent in each stage, added up over threads; {threads} worker threads had {} in the median pass. The second is how much data \
          each stage handled. The longest bar of the first is where the threads' time went.",
         seconds(there)
