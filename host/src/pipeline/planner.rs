@@ -5,9 +5,9 @@
 
 use super::arrays::Arrays;
 use super::batch::{BatchInfo, Timing};
+use super::budget::{Fit, decode_need, fit, refit};
 use super::buffer::Memory;
 use super::cache::{ChunkCache, roles_bytes};
-use super::budget::{Fit, decode_need, fit, refit};
 use super::check::{Expected, uses_per_sample};
 use super::config::{describe_batch, shortfall};
 use super::cuda::{GpuWindow, Layout, Segment};
@@ -288,8 +288,7 @@ impl Planner<'_> {
             None => (Vec::new(), 0),
         };
         let (first_batch, samples) = (taken.first_batch, shared.sizes.samples);
-        let window =
-            Arc::new(Window::new(plan, arrays, first_batch, samples, targets, host_bytes, roles, fresh, gpu));
+        let window = Arc::new(Window::new(plan, arrays, first_batch, samples, targets, host_bytes, roles, fresh, gpu));
         self.cache.iter_mut().for_each(|cache| cache.started(&window));
         let formed = Instant::now();
         let mut samples = std::mem::take(&mut taken.samples).into_iter();

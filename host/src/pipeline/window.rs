@@ -9,8 +9,8 @@ use crate::zarr::Array;
 use damacy_core::cost::memory;
 use damacy_core::planner::Plan;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 
 /// Most chunks that a worker claims in one go.
 const MOST_AT_ONCE: usize = 8;

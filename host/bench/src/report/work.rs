@@ -96,7 +96,7 @@ pub(super) fn waste(run: &Run) -> Html {
 /// Decodes, and those that were not needed.
 pub(super) fn decodes(run: &Run) -> Html {
     let lead = "Crops of the same look-ahead window often need the same chunk. It is decoded once and used for all of them; each further \
-                use is a decode avoided. A loader that decodes each crop by itself would have made both bars' worth of decodes.";
+                use is a decode avoided, and so is each use of a chunk that a cache still has. A loader that decodes each crop by itself would have made both bars' worth of decodes.";
     let median = |of: fn(&Round) -> u64| over_rounds(run, |round| of(round) as f64).median;
     let (made, avoided) = (median(|round| round.chunks_decoded), median(|round| round.decodes_avoided));
     let (windows, missing) = (median(|round| round.windows), median(|round| round.chunks_missing));
@@ -109,6 +109,9 @@ pub(super) fn decodes(run: &Run) -> Html {
     table.row(["decodes avoided".into(), whole(avoided)]);
     table.row(["of all uses, served without a decode".into(), percent(avoided / (made + avoided))]);
     table.row(["look-ahead windows".into(), whole(windows)]);
+    if run.scenario.pipeline.cache.is_some() {
+        table.row(["chunks out of the cache".into(), whole(median(|round| round.cache_hits))]);
+    }
     table.row(["chunks missing, read as the fill value".into(), whole(missing)]);
     let shares = run.peers.iter().filter_map(|peer| Some((peer, peer.lead_from_decodes_avoided?)));
     let share = |(peer, share): (&crate::peers::PeerResult, f64)| {

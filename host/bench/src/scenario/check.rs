@@ -60,7 +60,8 @@ pub(super) fn check(scenario: &Scenario, faults: &mut Faults) {
         (Some(generate), _) => generate.arrays,
         (None, uris) => uris.as_ref().map_or(0, |uris| uris.len() as u64),
     };
-    if scenario.pipeline.cache.is_some() && arrays > MAX_CACHED_ARRAYS && faults.fine(&["/dataset", "/pipeline/cache"]) {
+    if scenario.pipeline.cache.is_some() && arrays > MAX_CACHED_ARRAYS && faults.fine(&["/dataset", "/pipeline/cache"])
+    {
         let message = format!("given for {arrays} arrays; accepted is a cache for at most {MAX_CACHED_ARRAYS}");
         faults.add("/pipeline/cache", message);
     }
