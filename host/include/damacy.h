@@ -259,11 +259,13 @@ typedef struct damacy_pipeline_config {
     const damacy_plan_limits *planner; /* NULL: defaults */
     damacy_engine engine;              /* who converts */
     damacy_partial partial;
-    uint64_t max_memory_bytes;         /* output buffers, decoding and planning together; 0: 1 GiB */
+    uint64_t max_memory_bytes;         /* output buffers, decoding, planning and the cache together; 0: 1 GiB */
     size_t workers;                    /* decoding threads, at most 1024; 0: the cores that the process may use */
     size_t output_buffers;             /* at most, 2 or more; 0: as the memory carries */
     size_t lookahead_samples;          /* samples planned together; 0: as far as the memory carries, at most 256 */
     double pop_timeout_s;              /* seconds that the caller may hold all output buffers while it waits; 0: for ever */
+    uint64_t chunk_cache_bytes;        /* of max_memory_bytes, to keep decoded chunks for later windows, whose files are
+                                        * taken not to change meanwhile; 0: none */
 } damacy_pipeline_config;
 
 /* Checks the configuration and starts the threads. DAMACY_INVAL; DAMACY_BUDGET where two output buffers do not fit. */
@@ -333,7 +335,7 @@ typedef struct damacy_stats {
     uint64_t dropped_samples;   /* of dropped partial batches */
     uint64_t windows;           /* planned */
     uint64_t chunks_decoded;    /* unique chunks */
-    uint64_t decodes_avoided;   /* uses served by a chunk that was already decoded for its window */
+    uint64_t decodes_avoided;   /* uses served by a chunk that was already decoded, for its window or in the cache */
     uint64_t chunks_missing;    /* that became fills */
     uint64_t read_bytes;        /* encoded chunks read, bytes */
     uint64_t index_bytes;       /* shard indexes and metadata read, bytes */
@@ -346,9 +348,13 @@ typedef struct damacy_stats {
     uint64_t peak_memory_bytes; /* highest use of the budget */
     double plan_s;              /* planning, opening arrays included */
     double read_s;
-    double decode_s;
+    double decode_s;            /* with a cache, copying into it as well */
     double convert_s;           /* converting and scattering */
     double wait_s;              /* callers waiting for batches */
+    uint64_t cache_hits;        /* chunks of windows that came out of the cache */
+    uint64_t cache_bytes;       /* of memory_bytes: chunks in the cache */
+    uint64_t allocated_bytes;   /* output memory that neither this pipeline nor one destroyed before had yet */
+    double allocate_s;          /* until the system had provided it */
 } damacy_stats;
 
 damacy_status damacy_pipeline_stats(damacy_pipeline *pipeline, damacy_stats *stats);

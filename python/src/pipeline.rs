@@ -57,8 +57,8 @@ impl ExecutorArgument {
     fn read(self, py: Python<'_>) -> PyResult<Executor> {
         match self {
             ExecutorArgument::Cpu { engine, limits } => {
-                let CpuLimitsArgument { max_memory_bytes, workers, output_buffers } = limits;
-                let limits = CpuLimits { max_memory_bytes, workers, output_buffers };
+                let CpuLimitsArgument { max_memory_bytes, workers, output_buffers, chunk_cache_bytes } = limits;
+                let limits = CpuLimits { max_memory_bytes, workers, output_buffers, chunk_cache_bytes };
                 Ok(CpuExecutor { engine: engine_of(py, &engine)?, limits }.into())
             }
             ExecutorArgument::Cuda { device, limits } => {
@@ -79,6 +79,7 @@ pub struct CpuLimitsArgument {
     max_memory_bytes: u64,
     workers: Option<usize>,
     output_buffers: Option<usize>,
+    chunk_cache_bytes: u64,
 }
 
 /// `damacy.CudaLimits`.
@@ -178,6 +179,7 @@ impl Pipeline {
             ("windows", stats.windows),
             ("chunks_decoded", stats.chunks_decoded),
             ("decodes_avoided", stats.decodes_avoided),
+            ("cache_hits", stats.cache_hits),
             ("chunks_missing", stats.chunks_missing),
             ("read_bytes", stats.read_bytes),
             ("index_bytes", stats.index_bytes),
@@ -185,10 +187,12 @@ impl Pipeline {
             ("needed_bytes", stats.needed_bytes),
             ("output_bytes", stats.output_bytes),
             ("upload_bytes", stats.upload_bytes),
+            ("allocated_bytes", stats.allocated_bytes),
             ("buffers", stats.buffers),
             ("buffers_held", stats.buffers_held),
             ("memory_bytes", stats.memory_bytes),
             ("peak_memory_bytes", stats.peak_memory_bytes),
+            ("cache_bytes", stats.cache_bytes),
             ("gpu_memory_bytes", stats.gpu_memory_bytes),
             ("peak_gpu_memory_bytes", stats.peak_gpu_memory_bytes),
         ] {
@@ -196,6 +200,7 @@ impl Pipeline {
         }
         for (name, time) in [
             ("plan_time", stats.plan_time),
+            ("allocate_time", stats.allocate_time),
             ("read_time", stats.read_time),
             ("decode_time", stats.decode_time),
             ("convert_time", stats.convert_time),

@@ -4,6 +4,7 @@ import errno
 import itertools
 import json
 import os
+import shutil
 import threading
 import weakref
 from pathlib import Path
@@ -391,6 +392,29 @@ def test_a_budget_that_cannot_work_fails_at_construction():
         damacy.Pipeline(damacy.BatchSpec(8, (1 << 20,)), executor)
     with pytest.raises(damacy.DamacyError):
         damacy.Pipeline(damacy.BatchSpec(2**62, (2**62,)))
+
+
+def test_a_cache_serves_later_windows_and_is_part_of_the_budget(rows, row_samples):
+    path, data = rows
+    limits = damacy.CpuLimits(chunk_cache_bytes=1 << 20)
+    executor, queues = damacy.CpuExecutor(limits=limits), damacy.QueueLimits(lookahead_samples=2)
+    with damacy.Pipeline(SPEC, executor, queues=queues) as pipeline:
+        pipeline.push(row_samples(64))
+        first = pipeline.pop(timeout=60)
+        np.testing.assert_array_equal(np.asarray(first)[:, 0], data[:2])
+        assert sum(1 for _ in pipeline) == 31
+        assert pipeline.stats().chunks_decoded == 22
+        # Only the cache still knows.
+        shutil.rmtree(Path(path) / "c")
+        pipeline.push(row_samples(64))
+        again = np.concatenate([np.asarray(batch)[:, 0] for batch in pipeline])
+        np.testing.assert_array_equal(again, data)
+        stats = pipeline.stats()
+        assert (stats.chunks_decoded, stats.chunks_missing) == (22, 0)
+        assert stats.cache_hits >= 32 and 22 * 30 < stats.cache_bytes <= stats.memory_bytes
+    limits = damacy.CpuLimits(max_memory_bytes=1 << 21, chunk_cache_bytes=1 << 20)
+    with pytest.raises(damacy.BudgetExceeded, match=r"1048576 \(chunk cache\).*max_memory_bytes = 2097152"):
+        damacy.Pipeline(SPEC, damacy.CpuExecutor(limits=limits))
 
 
 def test_a_closed_pipeline_refuses_and_closes_again(row_samples):

@@ -14,7 +14,7 @@ from damacy import BatchSpec, CpuExecutor, CpuLimits, Engine, PlanLimits, Planne
 def test_defaults_are_the_specifications():
     assert BatchSpec(2, (3,)) == BatchSpec(samples=2, shape=(3,), dtype="float32")
     assert CpuExecutor() == CpuExecutor(engine="native", limits=CpuLimits())
-    assert CpuLimits() == CpuLimits(max_memory_bytes=1 << 30, workers=None, output_buffers=None)
+    assert CpuLimits() == CpuLimits(max_memory_bytes=1 << 30, workers=None, output_buffers=None, chunk_cache_bytes=0)
     assert Planner().limits == PlanLimits(memory_bytes=64 << 20, deadline_s=1.0, max_chunks=1 << 20)
     assert QueueLimits() == QueueLimits(lookahead_samples=None)
     assert Sample("a", [(0, 1)]).tag is None
@@ -25,7 +25,7 @@ def test_defaults_are_the_specifications():
     [
         BatchSpec(8, (64, 64), "u8"),
         Sample("a", np.s_[0:1, 2:3]),
-        CpuExecutor("sandbox", CpuLimits(1 << 20, workers=3)),
+        CpuExecutor("sandbox", CpuLimits(1 << 20, workers=3, chunk_cache_bytes=1 << 19)),
         Planner(PlanLimits(deadline_s=2)),
         QueueLimits(7),
     ],
@@ -76,6 +76,8 @@ def test_numpy_integers_are_integers():
         (lambda: CpuLimits(max_memory_bytes=None), "max_memory_bytes is None"),
         (lambda: CpuLimits(workers=0), "workers is 0"),
         (lambda: CpuLimits(output_buffers=1), "output_buffers is 1.*from 2"),
+        (lambda: CpuLimits(chunk_cache_bytes=-1), "chunk_cache_bytes is -1"),
+        (lambda: CpuLimits(chunk_cache_bytes=None), "chunk_cache_bytes is None"),
         (lambda: CpuExecutor(limits=5), "limits is 5"),
         (lambda: PlanLimits(deadline_s=0), "deadline_s is 0"),
         (lambda: PlanLimits(deadline_s=float("nan")), "deadline_s is nan"),

@@ -162,8 +162,11 @@ pub struct Round {
     pub windows: u64,
     /// Chunks decoded, each once a window.
     pub chunks_decoded: u64,
-    /// Uses served by a chunk that was already decoded for its window.
+    /// Uses served by a chunk that was already decoded, for its window or in the cache.
     pub decodes_avoided: u64,
+    /// Chunks of windows that came out of the cache, neither read nor decoded again.
+    #[serde(default)]
+    pub cache_hits: u64,
     /// Chunks that were missing and read as the fill value.
     pub chunks_missing: u64,
     /// Decoded bytes / needed bytes.
@@ -186,6 +189,9 @@ pub struct Round {
 pub struct Stages {
     /// Opening arrays and planning in the sandbox; bytes of shard indexes and metadata.
     pub plan: Stage,
+    /// New output memory, until the system has provided it; its bytes. Blocks used again cost nothing.
+    #[serde(default)]
+    pub allocate: Stage,
     /// Reading; encoded bytes. With a modelled store its waits are in here.
     pub read: Stage,
     /// Decoding; decoded bytes.
@@ -213,8 +219,11 @@ pub struct Predicted {
     pub decode_waste: f64,
     /// Encoded bytes / needed bytes; null if encoded sizes are not known beforehand.
     pub read_waste: Option<f64>,
-    /// Chunks to decode, or to fill.
+    /// Chunks to decode, to fill, or to take from the cache.
     pub chunks: u64,
+    /// Of them, those in the cache.
+    #[serde(default)]
+    pub cache_hits: u64,
     /// Uses of them.
     pub uses: u64,
 }

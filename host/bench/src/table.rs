@@ -111,6 +111,7 @@ fn detail(run: &Run) -> String {
     };
     let mut rows = vec![["  stage", "busy ms", "MB", "of what"].map(str::to_owned).to_vec()];
     rows.push(stage("plan", |s| s.plan, "metadata, indexes"));
+    rows.push(stage("allocate", |s| s.allocate, "new output memory"));
     let waits = if run.scenario.store.is_some() { "encoded; the modelled store's waits are in it" } else { "encoded" };
     rows.push(stage("read", |s| s.read, waits));
     rows.push(stage("decode", |s| s.decode, "decoded"));
@@ -144,10 +145,14 @@ fn detail(run: &Run) -> String {
     line(
         "decodes",
         format!(
-            "{} in {}, {} avoided",
+            "{} in {}, {} avoided{}",
             fixed(median(&|r| r.chunks_decoded as f64), 0),
             plural(median(&|r| r.windows as f64).round() as u64, "window", "windows"),
-            fixed(median(&|r| r.decodes_avoided as f64), 0)
+            fixed(median(&|r| r.decodes_avoided as f64), 0),
+            match run.scenario.pipeline.cache {
+                Some(_) => format!("; {} chunks out of the cache", fixed(median(&|r| r.cache_hits as f64), 0)),
+                None => String::new(),
+            }
         ),
     );
     line(

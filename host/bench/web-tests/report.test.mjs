@@ -141,11 +141,11 @@ test("the figures are those of the results", async () => {
   const windows = new Set(run.timeline.batches.map(({ window }) => window)).size;
   assert.equal(await page.$$eval("[data-part=timeline] figure line.window", (list) => list.length), windows);
   const widths = await page.$$eval("[data-part=stages] figure:first-of-type rect.ours", (list) =>
-    list.slice(0, 4).map((one) => one.getBoundingClientRect().width),
+    list.slice(0, 5).map((one) => one.getBoundingClientRect().width),
   );
   const median = (stage) => run.rounds.map(({ stages }) => stages[stage].busy_s).sort((a, b) => a - b)[2];
   const [read, decode] = ["read", "decode"].map(median);
-  assert.ok(Math.abs(widths[2] / widths[1] - decode / read) < 0.02, `${widths} ${read} ${decode}`);
+  assert.ok(Math.abs(widths[3] / widths[2] - decode / read) < 0.02, `${widths} ${read} ${decode}`);
   await page.context().close();
 });
 

@@ -44,6 +44,7 @@ pub fn pipeline_config(config: &In<structs::PipelineConfig>) -> Result<PipelineC
     let mut limits = CpuLimits {
         workers: given(config.workers),
         output_buffers: given(config.output_buffers),
+        chunk_cache_bytes: config.chunk_cache_bytes,
         ..CpuLimits::default()
     };
     if config.max_memory_bytes != 0 {

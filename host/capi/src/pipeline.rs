@@ -109,6 +109,10 @@ extern "C" fn damacy_pipeline_stats(pipeline: PipelineHandle, stats: Out<Stats>)
             decode_s: now.decode_time.as_secs_f64(),
             convert_s: now.convert_time.as_secs_f64(),
             wait_s: now.wait_time.as_secs_f64(),
+            cache_hits: now.cache_hits,
+            cache_bytes: now.cache_bytes,
+            allocated_bytes: now.allocated_bytes,
+            allocate_s: now.allocate_time.as_secs_f64(),
         });
         Ok(())
     })

@@ -98,6 +98,7 @@ structs! {
         output_buffers: usize,
         lookahead_samples: usize,
         pop_timeout_s: f64,
+        chunk_cache_bytes: u64,
     }
 
     /// One crop of one array.
@@ -138,6 +139,10 @@ structs! {
         decode_s: f64,
         convert_s: f64,
         wait_s: f64,
+        cache_hits: u64,
+        cache_bytes: u64,
+        allocated_bytes: u64,
+        allocate_s: f64,
     }
 
     /// What a batch holds.

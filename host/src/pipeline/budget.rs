@@ -59,7 +59,9 @@ mod tests {
             lookahead_batches: 32,
             workers,
             max_buffers: usize::MAX,
+            limit_bytes: memory_bytes,
             memory_bytes,
+            cache_bytes: 0,
             gpu: None,
         }
     }

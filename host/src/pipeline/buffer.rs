@@ -1,14 +1,17 @@
-//! Output memory: a length -> zeroed, 64-byte aligned bytes that worker threads fill in disjoint rows.
+//! Output memory: a length -> initialised, 64-byte aligned bytes that worker threads fill in disjoint rows.
 //!
 //! The only unsafe code of the pipeline. Large blocks are anonymous mappings on huge pages, because touching
-//! 256 MiB of new memory in 4 KiB pages costs more than decoding what goes into it. Memory is always initialised.
+//! 256 MiB of new memory in 4 KiB pages costs more than decoding what goes into it. A closed pipeline's blocks serve the
+//! next one ([`spare`]), whose batches they held before: whoever reads a block has written it first.
 
+use super::spare;
 use crate::Status;
 use crate::error::{Error, Result};
 use damacy_core::convert::{RowSink, end_of_rows};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Alignment of every batch.
 pub(super) const ALIGN: usize = 64;
@@ -24,6 +27,10 @@ pub(super) struct Memory {
     start: NonNull<u8>,
     len: usize,
     source: Source,
+    /// Whether another pipeline may have it after the last user.
+    spare: AtomicBool,
+    /// The system has yet to provide its pages.
+    fresh: bool,
 }
 
 enum Source {
@@ -39,7 +46,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Zeroed memory of `len` bytes.
+    /// Memory of `len` bytes: zeroes, or what a closed pipeline left in it.
     ///
     /// # Errors
     /// `Oom` if the system refuses.
@@ -55,12 +62,48 @@ impl Memory {
         };
         #[cfg(unix)]
         if len >= MAP_FROM {
-            return map(len).ok_or_else(refused);
+            return spare::take(len).or_else(|| map(len)).ok_or_else(refused);
         }
         let layout = Layout::from_size_align(len.max(1), ALIGN).map_err(|_| refused())?;
         // SAFETY: the layout has a size of at least 1.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(refused)?;
-        Ok(Memory { start, len, source: Source::Heap(layout) })
+        Ok(Memory { start, len, source: Source::Heap(layout), spare: AtomicBool::new(false), fresh: false })
+    }
+
+    /// Whether the system has yet to provide its pages.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// Bytes of the mapping, where it is one.
+    pub fn mapped_bytes(&self) -> Option<usize> {
+        match self.source {
+            Source::Heap(_) => None,
+            #[cfg(unix)]
+            Source::Mapped(mapped) => Some(mapped),
+        }
+    }
+
+    /// The same memory for `len` bytes, which its mapping holds.
+    pub(super) fn with_len(mut self, len: usize) -> Memory {
+        assert!(self.mapped_bytes().is_some_and(|mapped| len <= mapped), "{len} bytes of a block of {}", self.len);
+        self.len = len;
+        self
+    }
+
+    /// Lets another pipeline have the memory after its last user, if it is a mapping and the process has room for it.
+    pub fn let_go_as_spare(&self) {
+        self.spare.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells the system that it may take the pages back while nobody writes them.
+    pub fn lend(&self) {
+        #[cfg(target_os = "linux")]
+        if let Source::Mapped(mapped) = self.source {
+            // SAFETY: the range is this block's own mapping, which has no user while it is lent. Pages that the system
+            // takes read as zeroes, so that the memory stays initialised. A failure changes nothing.
+            unsafe { libc::madvise(self.start.as_ptr().cast(), mapped, libc::MADV_FREE) };
+        }
     }
 
     /// Has the system provide all pages now, where it can. New huge pages are better touched by one thread first: two
@@ -108,6 +151,14 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if *self.spare.get_mut()
+            && let Source::Mapped(mapped) = self.source
+        {
+            let source = Source::Mapped(mapped);
+            let spare = AtomicBool::new(false);
+            return spare::keep(Memory { start: self.start, len: self.len, source, spare, fresh: false });
+        }
         match self.source {
             // SAFETY: `start` came from `alloc_zeroed` with this layout and is freed once, here.
             Source::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
@@ -120,12 +171,22 @@ impl Drop for Memory {
     }
 }
 
+/// Bytes of the mapping of a block of `len` bytes; `None` for more than an address space, and for blocks of the heap.
+pub(super) fn mapped_bytes(len: usize) -> Option<usize> {
+    #[cfg(unix)]
+    if len >= MAP_FROM {
+        // SAFETY: sysconf reads a constant of the system.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok();
+        return len.checked_next_multiple_of(page.filter(|p| p.is_power_of_two())?);
+    }
+    let _ = len;
+    None
+}
+
 /// Maps anonymous memory that starts on a huge page's boundary.
 #[cfg(unix)]
 fn map(len: usize) -> Option<Memory> {
-    // SAFETY: sysconf reads a constant of the system.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok().filter(|p| p.is_power_of_two())?;
-    let mapped = len.checked_next_multiple_of(page)?;
+    let mapped = mapped_bytes(len)?;
     let wide = mapped.checked_add(HUGE_PAGE)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
@@ -146,7 +207,8 @@ fn map(len: usize) -> Option<Memory> {
         }
         #[cfg(target_os = "linux")]
         libc::madvise(start, mapped, libc::MADV_HUGEPAGE);
-        Some(Memory { start: NonNull::new(start.cast())?, len, source: Source::Mapped(mapped) })
+        let (source, spare) = (Source::Mapped(mapped), AtomicBool::new(false));
+        Some(Memory { start: NonNull::new(start.cast())?, len, source, spare, fresh: true })
     }
 }
 

@@ -109,7 +109,11 @@ pub(super) struct Sizes {
     /// Most output buffers that the user allows.
     pub max_buffers: usize,
     /// The whole budget of host memory.
+    pub limit_bytes: u64,
+    /// Of it, what is left beside the chunk cache.
     pub memory_bytes: u64,
+    /// What the chunk cache may take.
+    pub cache_bytes: u64,
     /// What lies on a GPU, where the executor is there.
     pub gpu: Option<GpuSizes>,
 }
@@ -189,7 +193,9 @@ pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
         lookahead_batches: (lookahead.min(most_lookahead(config)) / spec.samples).max(1) as usize,
         workers,
         max_buffers,
-        memory_bytes: config.executor.host_bytes(),
+        limit_bytes: config.executor.host_bytes(),
+        memory_bytes: config.executor.host_bytes().saturating_sub(config.executor.cache_bytes()),
+        cache_bytes: config.executor.cache_bytes(),
         gpu: None,
     };
     if let Executor::Cuda(executor) = &config.executor {
@@ -209,7 +215,8 @@ fn too_small(sizes: &Sizes, spec: &BatchSpec) -> String {
     }
     let batch = describe_batch(spec, sizes.batch_bytes as u64);
     format!(
-        "{batch}, and decoding at least {LEAST_DECODE_BYTES} bytes: {short}; raise {limit} or make the batch smaller"
+        "{batch}, and decoding at least {LEAST_DECODE_BYTES} bytes: {short}; raise {limit}{} or make the batch smaller",
+        if sizes.cache_bytes > 0 { ", lower chunk_cache_bytes" } else { "" }
     )
 }
 
@@ -236,12 +243,14 @@ pub(super) fn shortfall(sizes: &Sizes, decode_bytes: u64, plan_bytes: u64) -> St
         None => (format!("2 x {} (output buffers)", sizes.batch_bytes), sizes.batch_bytes as u128 * 2),
         Some(gpu) => (format!("{} (staging)", gpu.staging_bytes()), gpu.staging_bytes().into()),
     };
-    let need = fixed + u128::from(decode_bytes) + u128::from(plan_bytes);
-    let plan = if plan_bytes > 0 { format!(" + {plan_bytes} (plan)") } else { String::new() };
+    let need = fixed + u128::from(decode_bytes) + u128::from(plan_bytes) + u128::from(sizes.cache_bytes);
+    let more = |bytes: u64, what: &str| if bytes > 0 { format!(" + {bytes} ({what})") } else { String::new() };
     format!(
-        "{first} + {decode_bytes} (decoding){plan} = {need} bytes > {} = {}",
+        "{first} + {decode_bytes} (decoding){}{} = {need} bytes > {} = {}",
+        more(plan_bytes, "plan"),
+        more(sizes.cache_bytes, "chunk cache"),
         sizes.host_limit(),
-        sizes.memory_bytes
+        sizes.limit_bytes
     )
 }
 

@@ -5,17 +5,20 @@ use crate::convert::Engine;
 /// Limits of the CPU executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuLimits {
-    /// Output buffers, decoding and planning together, bytes. Default 1 GiB.
+    /// Output buffers, decoding, planning and the chunk cache together, bytes. Default 1 GiB.
     pub max_memory_bytes: u64,
     /// Worker threads, 1 to 1024. Default: the cores this process may use.
     pub workers: Option<usize>,
     /// Output buffers at the most, at least 2. Default: as the budget carries.
     pub output_buffers: Option<usize>,
+    /// Of the memory, what keeps decoded chunks beyond their look-ahead window, bytes: worth it where windows read the
+    /// same chunks again. Chunk files are taken not to change meanwhile. Default 0: no cache.
+    pub chunk_cache_bytes: u64,
 }
 
 impl Default for CpuLimits {
     fn default() -> Self {
-        CpuLimits { max_memory_bytes: 1 << 30, workers: None, output_buffers: None }
+        CpuLimits { max_memory_bytes: 1 << 30, workers: None, output_buffers: None, chunk_cache_bytes: 0 }
     }
 }
 
@@ -95,6 +98,14 @@ impl Executor {
         match self {
             Executor::Cpu(cpu) => cpu.limits.max_memory_bytes,
             Executor::Cuda(cuda) => cuda.limits.max_host_memory_bytes,
+        }
+    }
+
+    /// Of it, what the chunk cache may take.
+    pub(super) fn cache_bytes(&self) -> u64 {
+        match self {
+            Executor::Cpu(cpu) => cpu.limits.chunk_cache_bytes,
+            Executor::Cuda(_) => 0,
         }
     }
 

@@ -8,6 +8,7 @@ mod arrays;
 mod batch;
 mod budget;
 mod buffer;
+mod cache;
 mod check;
 mod config;
 mod consumer;
@@ -19,6 +20,7 @@ mod output;
 mod place;
 mod planner;
 mod scatter;
+mod spare;
 mod state;
 mod stats;
 mod threads;
@@ -26,6 +28,7 @@ mod window;
 mod worker;
 
 pub use batch::{Batch, BatchData, BatchInfo, Device, Timing};
+pub use cache::{ChunkKey, ChunkLru, Found};
 pub(crate) use check::{Expected, uses_per_sample};
 pub use config::{PipelineConfig, PlanLimits, QueueLimits};
 pub use consumer::Check;
@@ -80,6 +83,9 @@ impl Pipeline {
         };
         let guest = Sandbox::shared()?.guest(limits)?;
         let shared = Arc::new(Shared::new(config, sizes, gpu));
+        if shared.gpu.is_none() {
+            spare::retain(sizes.batch_bytes, shared.lock().pool.fit.buffers);
+        }
         let threads = threads::start(&shared, guest)?;
         Ok(Pipeline { shared, threads: Mutex::new(Some(threads)) })
     }
@@ -158,6 +164,7 @@ impl Pipeline {
         let pool = &state.pool;
         stats.buffers = pool.existing as u64;
         stats.buffers_held = pool.held as u64;
+        stats.cache_bytes = pool.cache_bytes;
         stats.memory_bytes = pool.used_bytes(&self.shared.sizes);
         stats.peak_memory_bytes = pool.peak_bytes.max(stats.memory_bytes);
         stats.gpu_memory_bytes = pool.used_gpu_bytes(&self.shared.sizes);
@@ -223,11 +230,13 @@ impl Shared {
         pool.existing = pool.held;
         pool.decode_bytes = 0;
         pool.plan_bytes = 0;
+        pool.cache_bytes = 0;
         let free = std::mem::take(&mut pool.free);
         let pushed = std::mem::take(&mut state.pushed);
         let samples = std::mem::take(&mut state.samples);
         let slots = std::mem::take(&mut state.slots);
         let windows = std::mem::take(&mut state.windows);
+        free.iter().chain(slots.iter().map(|slot| &slot.memory)).for_each(|memory| memory.let_go_as_spare());
         let failure = state.failure.take();
         state.partial = 0;
         for everyone in [&self.feed, &self.plan, &self.work, &self.consume] {

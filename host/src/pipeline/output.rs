@@ -41,6 +41,11 @@ impl Output {
         }
     }
 
+    /// Lets another pipeline have the memory after its last user, where it is on the host and large.
+    pub fn let_go_as_spare(&self) {
+        self.host().inspect(|memory| memory.let_go_as_spare());
+    }
+
     /// The buffer on the GPU, if it is there.
     pub fn gpu(&self) -> Option<&GpuBuffer> {
         match self {

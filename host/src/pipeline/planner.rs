@@ -6,6 +6,8 @@
 use super::arrays::Arrays;
 use super::batch::{BatchInfo, Timing};
 use super::budget::{Fit, decode_need, fit, refit};
+use super::buffer::Memory;
+use super::cache::{ChunkCache, roles_bytes};
 use super::check::{Expected, uses_per_sample};
 use super::config::{describe_batch, shortfall};
 use super::cuda::{GpuWindow, Layout, Segment};
@@ -31,7 +33,7 @@ use std::time::Instant;
 /// Runs until the pipeline is closed.
 pub(super) fn run(shared: &Shared, guest: Guest) {
     let arrays = Arrays::new(shared.config.read_hook.clone());
-    let mut planner = Planner { shared, guest, arrays };
+    let mut planner = Planner { shared, guest, arrays, cache: ChunkCache::new(shared.sizes.cache_bytes) };
     while let Some(taken) = former::next(shared) {
         let first = taken.first_batch;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| planner.window(taken))) {
@@ -48,6 +50,7 @@ struct Planner<'a> {
     shared: &'a Shared,
     guest: Guest,
     arrays: Arrays,
+    cache: Option<ChunkCache>,
 }
 
 /// The arrays of a window and its boxes.
@@ -242,14 +245,15 @@ impl Planner<'_> {
     }
 
     /// Gets buffers for the window, then hands it to the workers.
-    fn start(&self, taken: &mut Taken, opened: &Opened, plan: Plan, uses: &[usize]) -> Result<Attempt> {
+    fn start(&mut self, taken: &mut Taken, opened: &Opened, plan: Plan, uses: &[usize]) -> Result<Attempt> {
         let shared = self.shared;
         let batches = taken.samples.len().div_ceil(shared.sizes.samples);
         let layout = match &shared.gpu {
             Some(_) => Some(Layout::new(&plan, &opened.arrays, &shared.config.output, batches)?),
             None => None,
         };
-        let host_bytes = plan_bytes(&plan) + layout.as_ref().map_or(0, Layout::host_bytes);
+        let cache_roles = self.cache.as_ref().map_or(0, |_| roles_bytes(plan.chunks.len()));
+        let host_bytes = plan_bytes(&plan) + layout.as_ref().map_or(0, Layout::host_bytes) + cache_roles;
         let (mut memory, segment) = match self.reserve(opened, batches, host_bytes, layout.as_ref())? {
             Reserved::Buffers(memory, segment) => (memory, segment),
             Reserved::Fewer(fewer) => return Ok(Attempt::Fewer(fewer)),
@@ -274,10 +278,18 @@ impl Planner<'_> {
         }
         let by_batch = uses.chunks(shared.sizes.samples).map(|samples| samples.iter().sum());
         let targets = memory.iter().zip(by_batch).map(|(m, uses)| Target::new(Arc::clone(m), uses)).collect();
-        let fresh = memory[reused..].to_vec();
+        let is_fresh = |output: &&Arc<Output>| output.host().is_some_and(Memory::is_fresh);
+        let fresh = memory[reused..].iter().filter(is_fresh).cloned().collect();
         let gpu = layout.zip(segment).map(|(layout, segment)| GpuWindow::new(layout, segment));
         let arrays = opened.arrays.clone();
-        let window = Window::new(plan, arrays, taken.first_batch, shared.sizes.samples, targets, fresh, gpu);
+        let (roles, cache_bytes) = match &mut self.cache {
+            Some(cache) if cache.wait(shared) => cache.roles(&plan, &arrays),
+            Some(_) => return Ok(Attempt::Closed),
+            None => (Vec::new(), 0),
+        };
+        let (first_batch, samples) = (taken.first_batch, shared.sizes.samples);
+        let window = Arc::new(Window::new(plan, arrays, first_batch, samples, targets, host_bytes, roles, fresh, gpu));
+        self.cache.iter_mut().for_each(|cache| cache.started(&window));
         let formed = Instant::now();
         let mut samples = std::mem::take(&mut taken.samples).into_iter();
         let slots: Vec<Slot> = memory
@@ -299,7 +311,9 @@ impl Planner<'_> {
         }
         state.slots.extend(slots);
         state.forming = 0;
-        state.windows.push_back(Arc::new(window));
+        state.pool.cache_bytes = cache_bytes;
+        state.pool.note_peak(&shared.sizes);
+        state.windows.push_back(window);
         shared.work.notify_all();
         Ok(Attempt::Started)
     }

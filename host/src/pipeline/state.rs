@@ -103,6 +103,8 @@ pub(super) struct Pool {
     pub decode_bytes: u64,
     /// Plans of unfinished windows.
     pub plan_bytes: u64,
+    /// Chunks in the cache, those included that are being decoded.
+    pub cache_bytes: u64,
     /// Most batches whose decoded chunks fill half of a GPU's arena, as the last window had it.
     pub arena_batches: usize,
     /// Highest use of the budget.
@@ -123,7 +125,7 @@ impl Pool {
             None => self.existing as u64 * sizes.batch_bytes as u64,
             Some(gpu) => gpu.staging_bytes(),
         };
-        fixed + self.fit.workers as u64 * self.decode_bytes + self.plan_bytes
+        fixed + self.fit.workers as u64 * self.decode_bytes + self.plan_bytes + self.cache_bytes
     }
 
     /// Bytes of the GPU's budget in use.
@@ -198,6 +200,7 @@ impl Shared {
                 fit: start,
                 decode_bytes: 0,
                 plan_bytes: 0,
+                cache_bytes: 0,
                 arena_batches: usize::MAX,
                 peak_bytes: 0,
                 peak_gpu_bytes: 0,
@@ -346,6 +349,9 @@ impl Shared {
         let mut state = self.lock();
         state.pool.held -= 1;
         state.not_starved();
+        if state.closed {
+            memory.let_go_as_spare();
+        }
         let surplus = if state.closed || state.pool.existing > state.pool.fit.buffers {
             state.pool.existing -= 1;
             Some(memory)

@@ -16,8 +16,10 @@ pub struct Stats {
     pub windows: u64,
     /// Unique chunks decoded.
     pub chunks_decoded: u64,
-    /// Uses served by a chunk that was already decoded for its window.
+    /// Uses served by a chunk that was already decoded, for its window or in the cache.
     pub decodes_avoided: u64,
+    /// Chunks of windows that came out of the cache, neither read nor decoded again.
+    pub cache_hits: u64,
     /// Chunks that were missing and became fills.
     pub chunks_missing: u64,
     /// Encoded chunk bytes read.
@@ -34,9 +36,13 @@ pub struct Stats {
     pub upload_bytes: u64,
     /// Time planning, opening arrays included.
     pub plan_time: Duration,
+    /// New output memory, bytes: neither the pipeline nor one closed before it in this process had it yet.
+    pub allocated_bytes: u64,
+    /// Time that the system took to provide it, in huge pages.
+    pub allocate_time: Duration,
     /// Time reading.
     pub read_time: Duration,
-    /// Time decoding.
+    /// Time decoding; with a chunk cache, copying into it as well.
     pub decode_time: Duration,
     /// Time converting and scattering; for a GPU, staging chunks and starting copies and kernels.
     pub convert_time: Duration,
@@ -52,6 +58,8 @@ pub struct Stats {
     pub memory_bytes: u64,
     /// Highest use of the budget.
     pub peak_memory_bytes: u64,
+    /// Of the budget, what chunks in the cache take now.
+    pub cache_bytes: u64,
     /// Bytes of the GPU's budget in use now; 0 on the CPU.
     pub gpu_memory_bytes: u64,
     /// Highest use of the GPU's budget.
@@ -77,6 +85,7 @@ impl Stats {
         self.windows += more.windows;
         self.chunks_decoded += more.chunks_decoded;
         self.decodes_avoided += more.decodes_avoided;
+        self.cache_hits += more.cache_hits;
         self.chunks_missing += more.chunks_missing;
         self.read_bytes += more.read_bytes;
         self.index_bytes += more.index_bytes;
@@ -85,6 +94,8 @@ impl Stats {
         self.output_bytes += more.output_bytes;
         self.upload_bytes += more.upload_bytes;
         self.plan_time += more.plan_time;
+        self.allocated_bytes += more.allocated_bytes;
+        self.allocate_time += more.allocate_time;
         self.read_time += more.read_time;
         self.decode_time += more.decode_time;
         self.convert_time += more.convert_time;

@@ -2,14 +2,15 @@
 //!
 //! Workers claim chunks in plan order through one cursor; a batch is complete when the last of its uses is written.
 
+use super::cache::{Role, Roles};
 use super::cuda::GpuWindow;
 use super::output::Output;
 use crate::zarr::Array;
 use damacy_core::cost::memory;
 use damacy_core::planner::Plan;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 
 /// Most chunks that a worker claims in one go.
 const MOST_AT_ONCE: usize = 8;
@@ -30,6 +31,8 @@ pub(super) struct Window {
     pub plan_bytes: u64,
     /// Its chunks on the GPU, where batches are assembled there.
     pub gpu: Option<GpuWindow>,
+    /// What its chunks have to do with the cache.
+    roles: Roles,
     fresh: Vec<Arc<Output>>,
     fresh_cursor: AtomicUsize,
     cursor: AtomicUsize,
@@ -56,18 +59,20 @@ impl Target {
 }
 
 impl Window {
-    /// A window none of whose chunks is claimed; `fresh` is the memory among its batches' that is new.
+    /// A window none of whose chunks is claimed; `plan_bytes` is what it takes from the budget, `fresh` the memory among its
+    /// batches' that is new.
+    #[expect(clippy::too_many_arguments, reason = "one caller, and each argument is one thing")]
     pub fn new(
         plan: Plan,
         arrays: Vec<Arc<Array>>,
         first_batch: u64,
         samples: usize,
         batches: Vec<Target>,
+        plan_bytes: u64,
+        roles: Roles,
         fresh: Vec<Arc<Output>>,
         gpu: Option<GpuWindow>,
     ) -> Window {
-        // As much as the planner took: released when the window is done.
-        let plan_bytes = plan_bytes(&plan) + gpu.as_ref().map_or(0, GpuWindow::host_bytes);
         let unfinished = AtomicUsize::new(plan.chunks.len());
         Window {
             plan,
@@ -77,6 +82,7 @@ impl Window {
             batches,
             plan_bytes,
             gpu,
+            roles,
             fresh,
             fresh_cursor: AtomicUsize::new(0),
             cursor: AtomicUsize::new(0),
@@ -102,6 +108,16 @@ impl Window {
     /// True when every chunk is claimed.
     pub fn is_claimed(&self) -> bool {
         self.cursor.load(Ordering::Relaxed) >= self.plan.chunks.len()
+    }
+
+    /// What a chunk has to do with the cache; at most once a chunk.
+    pub fn take_role(&self, chunk: usize) -> Option<Role> {
+        self.roles.get(chunk)?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// True when every chunk is finished, and so no role is left.
+    pub fn is_done(&self) -> bool {
+        self.unfinished.load(Ordering::Acquire) == 0
     }
 
     /// Counts claimed chunks as finished; true for the last ones of the window.

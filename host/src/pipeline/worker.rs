@@ -5,8 +5,10 @@
 //! error of the first batch that uses it; the worker goes on with the next chunk.
 
 use super::budget::encoded_limit;
+use super::cache::{Filler, Held, Role};
 use super::cuda::bind_worker;
 use super::feeder::panic_text;
+use super::output::Output;
 use super::place::Place;
 use super::scatter::Content;
 use super::state::Shared;
@@ -28,10 +30,11 @@ pub(super) fn run(shared: &Shared, index: usize) {
     }
     let mut worker = Worker::new(shared);
     while let Some(window) = next_window(shared, index, &mut worker) {
-        while let Some(memory) = window.claim_fresh() {
-            if let Some(memory) = memory.host() {
-                memory.populate();
-            }
+        while let Some(memory) = window.claim_fresh().and_then(Output::host) {
+            let begun = Instant::now();
+            memory.populate();
+            let allocated_bytes = memory.mapped_bytes().unwrap_or(0) as u64;
+            shared.count(&Stats { allocate_time: begun.elapsed(), allocated_bytes, ..Stats::default() });
         }
         while index < shared.concurrency() {
             let Some(chunks) = window.claim(shared.concurrency()) else { break };
@@ -93,6 +96,7 @@ impl<'a> Worker<'a> {
     fn chunk_or_error(&mut self, window: &Window, chunk: usize) {
         let first_batch = window.first_batch_of(chunk);
         if first_batch >= self.shared.failed_from() {
+            drop(window.take_role(chunk));
             return;
         }
         let mut figures = Stats::default();
@@ -126,6 +130,14 @@ impl<'a> Worker<'a> {
         let uses = window.uses(chunk);
         let coords = &window.plan.coords[chunk * rank..][..rank];
         let begun = Instant::now();
+        let filler = match window.take_role(chunk) {
+            Some(Role::Use(slot)) => match slot.wait() {
+                Held::Nothing => None,
+                held => return self.cached(window, chunk, held, figures),
+            },
+            Some(Role::Fill(filler)) => Some(filler),
+            None => None,
+        };
         let reuse = std::mem::take(&mut self.encoded);
         let fetched = array.fetch(coords, encoded_limit(array.decoded_bytes()), reuse, &mut figures.index_bytes);
         let read = Instant::now();
@@ -134,6 +146,9 @@ impl<'a> Worker<'a> {
             Some(encoded) => {
                 figures.read_bytes = encoded.bytes.len() as u64;
                 let elements = array.decode(&encoded, &mut self.scratch);
+                if let (Ok(elements), Some(filler)) = (&elements, filler) {
+                    filler.keep(elements);
+                }
                 let decoded = Instant::now();
                 figures.decode_time = decoded - read;
                 let elements = elements?;
@@ -146,12 +161,34 @@ impl<'a> Worker<'a> {
                 self.encoded = encoded.bytes;
             }
             None => {
+                filler.into_iter().for_each(Filler::missing);
                 figures.chunks_missing = 1;
                 let placed = self.place.uses(window, chunk, &Content::Missing, figures);
                 figures.convert_time = read.elapsed();
                 placed?;
             }
         }
+        figures.needed_bytes = needed_bytes(window, chunk);
+        Ok(())
+    }
+
+    /// Places a chunk out of the cache.
+    fn cached(&mut self, window: &Window, chunk: usize, held: &Held, figures: &mut Stats) -> Result<()> {
+        let begun = Instant::now();
+        let content = match held {
+            Held::Elements(elements) => {
+                figures.cache_hits = 1;
+                figures.decodes_avoided = window.uses(chunk).len() as u64;
+                Content::Decoded(elements)
+            }
+            Held::Missing | Held::Nothing => {
+                figures.chunks_missing = 1;
+                Content::Missing
+            }
+        };
+        let placed = self.place.uses(window, chunk, &content, figures);
+        figures.convert_time = begun.elapsed();
+        placed?;
         figures.needed_bytes = needed_bytes(window, chunk);
         Ok(())
     }
@@ -199,7 +236,6 @@ mod tests {
     use super::*;
     use crate::pipeline::buffer::Memory;
     use crate::pipeline::config::{PipelineConfig, validate};
-    use crate::pipeline::output::Output;
     use crate::pipeline::window::Target;
     use crate::zarr::{Array, NativeParser};
     use crate::{BatchSpec, Dtype};
@@ -231,7 +267,7 @@ mod tests {
             ..Plan::default()
         };
         let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
-        let window = Window::new(plan, vec![array], 40, 1, targets, Vec::new(), None);
+        let window = Window::new(plan, vec![array], 40, 1, targets, 0, Vec::new(), Vec::new(), None);
         let mut worker = Worker::new(&shared);
         worker.chunk_or_error(&window, 0);
         let failure = shared.lock().failure.clone().expect("batch 41 fails");

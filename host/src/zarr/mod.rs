@@ -54,6 +54,8 @@ impl ParseMetadata for Guest {
 
 /// An open array. Shared by all workers; shard indexes are read once and kept while it lives (bounded).
 pub struct Array {
+    /// Its number among all that this process opens.
+    id: u64,
     uri: String,
     root: PathBuf,
     metadata: ArrayMetadata,
@@ -97,6 +99,11 @@ impl Array {
     pub fn with_read_hook(mut self, hook: Option<ReadHook>) -> Array {
         self.hook = hook;
         self
+    }
+
+    /// A number that no other array of this process has, not even the same one opened again.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The URI it was opened by.

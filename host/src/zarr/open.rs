@@ -9,6 +9,7 @@ use damacy_core::metadata::ZarrFormat;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a metadata document.
 pub(super) const MAX_METADATA_BYTES: u64 = 4 << 20;
@@ -47,7 +48,9 @@ pub(super) fn array(
     let decoder = Decoder::new(&metadata, bytes)
         .map_err(|e| Error::new(e.status, "open", format!("{uri}: {} ({})", e.what, super::describe(&metadata))))?;
     let metadata_bytes = bytes.len() as u64;
-    Ok(Array { uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default(), hook: None })
+    static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+    Ok(Array { id, uri: uri.to_owned(), root, metadata, metadata_bytes, decoder, cache: Cache::default(), hook: None })
 }
 
 pub(super) fn at(uri: &str, error: Error) -> Error {

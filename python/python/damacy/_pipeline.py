@@ -32,7 +32,8 @@ class Stats:
         dropped_samples: Samples of dropped partial batches.
         windows: Look-ahead windows planned.
         chunks_decoded: Unique chunks decoded.
-        decodes_avoided: Uses served by a chunk that was already decoded for its window.
+        decodes_avoided: Uses served by a chunk that was already decoded, for its window or in the cache.
+        cache_hits: Chunks of windows that came out of the cache, neither read nor decoded again.
         chunks_missing: Chunks that were missing and read as the fill value.
         read_bytes: Encoded chunk bytes read.
         index_bytes: Shard index and metadata bytes read.
@@ -40,9 +41,11 @@ class Stats:
         needed_bytes: The crops in their source types.
         output_bytes: Bytes of the batches popped.
         upload_bytes: Bytes copied to a GPU: decoded chunks, and the tables of batches.
+        allocated_bytes: New output memory: neither this pipeline nor one closed before it had it yet.
         plan_time: Planning, seconds.
+        allocate_time: Until the system had provided new output memory, seconds.
         read_time: Reading, seconds.
-        decode_time: Decoding, seconds.
+        decode_time: Decoding, seconds; with a chunk cache, copying into it as well.
         convert_time: Converting and scattering, seconds; for a GPU, staging chunks and starting copies and kernels.
         upload_wait_time: Of it, waiting for copies to a GPU: long where these, and not decoding, are the limit.
         wait_time: What the consumer waited in ``pop``, seconds.
@@ -50,6 +53,7 @@ class Stats:
         buffers_held: Of them, held by the consumer.
         memory_bytes: Bytes of the budget in use now.
         peak_memory_bytes: Highest use of the budget.
+        cache_bytes: Of ``memory_bytes``, what chunks in the cache take.
         gpu_memory_bytes: Bytes of the GPU's budget in use now; 0 on the CPU.
         peak_gpu_memory_bytes: Highest use of the GPU's budget.
     """
@@ -60,6 +64,7 @@ class Stats:
     windows: int
     chunks_decoded: int
     decodes_avoided: int
+    cache_hits: int
     chunks_missing: int
     read_bytes: int
     index_bytes: int
@@ -67,7 +72,9 @@ class Stats:
     needed_bytes: int
     output_bytes: int
     upload_bytes: int
+    allocated_bytes: int
     plan_time: float
+    allocate_time: float
     read_time: float
     decode_time: float
     convert_time: float
@@ -77,6 +84,7 @@ class Stats:
     buffers_held: int
     memory_bytes: int
     peak_memory_bytes: int
+    cache_bytes: int
     gpu_memory_bytes: int
     peak_gpu_memory_bytes: int
 

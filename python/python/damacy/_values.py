@@ -99,19 +99,23 @@ class CpuLimits:
     """Limits of the CPU executor.
 
     Args:
-        max_memory_bytes: Output buffers, decoding and planning together.
+        max_memory_bytes: Output buffers, decoding, planning and the chunk cache together.
         workers: Worker threads; by default, the cores that this process may use.
         output_buffers: Output buffers at the most, at least 2; by default, as the budget carries.
+        chunk_cache_bytes: Of the memory, what keeps decoded chunks beyond their look-ahead window; none by default. Worth it
+            where windows read the same chunks again. Chunk files are taken not to change meanwhile.
     """
 
     max_memory_bytes: int = 1 << 30
     workers: int | None = None
     output_buffers: int | None = None
+    chunk_cache_bytes: int = 0
 
     def __post_init__(self) -> None:
         check_field(self, "max_memory_bytes", 1)
         check_field(self, "workers", 1, Presence.OPTIONAL)
         check_field(self, "output_buffers", 2, Presence.OPTIONAL)
+        check_field(self, "chunk_cache_bytes", 0)
 
 
 @dataclass(frozen=True, slots=True)

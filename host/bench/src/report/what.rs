@@ -80,6 +80,7 @@ pub(super) fn scenario(run: &Run, cores: u64) -> Html {
         ("executor".into(), executor.into()),
         ("worker threads".into(), threads),
         ("memory budget".into(), memory(run.memory.budget_bytes as f64)),
+        ("of it for a chunk cache".into(), pipeline.cache.map_or("none".into(), |cache| memory(cache.0 as f64))),
         ("look-ahead window".into(), plural(ahead, "sample", "samples")),
         ("consumer".into(), format!("{touch}, {held}")),
     ];

@@ -10,8 +10,9 @@ use crate::results::{Round, Run, Stage, Stages};
 /// A stage: its name, what its bytes are, where its figures are.
 type Named = (&'static str, &'static str, fn(&Stages) -> Stage);
 
-const STAGES: [Named; 4] = [
+const STAGES: [Named; 5] = [
     ("plan", "metadata, shard indexes", |stages| stages.plan),
+    ("allocate", "new output memory", |stages| stages.allocate),
     ("read", "encoded chunks", |stages| stages.read),
     ("decode", "decoded chunks", |stages| stages.decode),
     ("convert", "batches", |stages| stages.convert),
@@ -28,7 +29,7 @@ pub(super) fn stages(run: &Run, cores: u64) -> Html {
     let pass = over_rounds(run, |round| round.pass_s).median;
     let there = pass * threads as f64;
     let lead = format!(
-        "A pass plans which chunks it needs, reads them, decodes them, and converts them into the batch. The first chart is the time \
+        "A pass plans which chunks it needs, has the system provide memory for its batches, reads the chunks, decodes them, and converts them into the batch. The first chart is the time \
          spent in each stage, added up over threads; {threads} worker threads had {} in the median pass. The second is how much data \
          each stage handled. The longest bar of the first is where the threads' time went.",
         seconds(there)
@@ -102,7 +103,7 @@ pub(super) fn waste(run: &Run) -> Html {
 /// Decodes, and those that were not needed.
 pub(super) fn decodes(run: &Run) -> Html {
     let lead = "Crops of the same look-ahead window often need the same chunk. It is decoded once and used for all of them; each further \
-                use is a decode avoided. A loader that decodes each crop by itself would have made both bars' worth of decodes.";
+                use is a decode avoided, and so is each use of a chunk that a cache still has. A loader that decodes each crop by itself would have made both bars' worth of decodes.";
     let median = |of: fn(&Round) -> u64| over_rounds(run, |round| of(round) as f64).median;
     let (made, avoided) = (median(|round| round.chunks_decoded), median(|round| round.decodes_avoided));
     let (windows, missing) = (median(|round| round.windows), median(|round| round.chunks_missing));
@@ -115,6 +116,9 @@ pub(super) fn decodes(run: &Run) -> Html {
     table.row(["decodes avoided".into(), whole(avoided)]);
     table.row(["of all uses, served without a decode".into(), percent(avoided / (made + avoided))]);
     table.row(["look-ahead windows".into(), whole(windows)]);
+    if run.scenario.pipeline.cache.is_some() {
+        table.row(["chunks out of the cache".into(), whole(median(|round| round.cache_hits))]);
+    }
     table.row(["chunks missing, read as the fill value".into(), whole(missing)]);
     let shares = run.peers.iter().filter_map(|peer| Some((peer, peer.lead_from_decodes_avoided?)));
     let share = |(peer, share): (&crate::peers::PeerResult, f64)| {

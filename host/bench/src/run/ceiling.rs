@@ -4,6 +4,7 @@
 //! buffer a thread. Decoding: the same chunks in the same order from memory, nothing else. Both: each thread reads a chunk and
 //! then decodes it, as the pipeline's workers do. A modelled store's waits are made before each read here too.
 
+use super::replay::Replay;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::latency::Latency;
@@ -82,12 +83,21 @@ impl Ceilings {
     }
 
     /// Plans the windows of a pass again, and gets hold of their chunks.
-    pub(super) fn work(&mut self, output: &BatchSpec, samples: &[Sample], windows: &[Range<usize>]) -> Result<Work> {
+    /// Those that a cache of so many bytes holds by then are no work.
+    pub(super) fn work(
+        &mut self,
+        output: &BatchSpec,
+        samples: &[Sample],
+        windows: &[Range<usize>],
+        cache_bytes: u64,
+    ) -> Result<Work> {
+        let mut replay = Replay::new(cache_bytes);
         let (mut chunks, mut all) = (Vec::new(), 0usize);
         for window in windows {
             let planned = damacy::plan(output, &samples[window.clone()], &PlanLimits::default())?;
             let rank = planned.plan.rank as usize;
-            for (index, chunk) in planned.plan.chunks.iter().enumerate() {
+            let in_cache = replay.window(&planned);
+            for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| !in_cache[*index]) {
                 interrupt::check()?;
                 let uri = &planned.arrays[chunk.array as usize].uri;
                 let array = *self.by_uri.get(uri).ok_or_else(|| Failure::internal("a plan of an unknown array"))?;

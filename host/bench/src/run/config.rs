@@ -10,6 +10,11 @@ pub(super) fn threads(scenario: &Scenario) -> u64 {
     scenario.pipeline.threads.unwrap_or_else(machine::cores)
 }
 
+/// Bytes of the chunk cache.
+pub(super) fn cache(scenario: &Scenario) -> u64 {
+    scenario.pipeline.cache.map_or(0, |cache| cache.0)
+}
+
 /// What every batch looks like.
 pub(super) fn output(scenario: &Scenario) -> BatchSpec {
     let sampling = &scenario.sampling;
@@ -26,7 +31,8 @@ pub(super) fn config(scenario: &Scenario) -> PipelineConfig {
                 Engine::Native => damacy::Engine::Native,
                 Engine::Sandbox => damacy::Engine::Sandbox,
             };
-            let limits = CpuLimits { max_memory_bytes: memory, workers, output_buffers: None };
+            let chunk_cache_bytes = cache(scenario);
+            let limits = CpuLimits { max_memory_bytes: memory, workers, output_buffers: None, chunk_cache_bytes };
             CpuExecutor { engine, limits }.into()
         }
         Executor::Cuda => {

@@ -5,6 +5,7 @@ mod ceiling;
 mod config;
 mod pass;
 mod predict;
+mod replay;
 
 use crate::crops;
 use crate::dataset::Dataset;
@@ -82,7 +83,8 @@ impl<'a> Runner<'a> {
     pub fn run(&self, repeat: u64, peers: &mut [Box<dyn Beside>], progress: &Progress) -> Result<results::Run> {
         let (scenario, sampling) = (self.scenario, &self.scenario.sampling);
         let memory = scenario.pipeline.memory.0;
-        let pricer = predict::Pricer::new(&self.output, self.dataset, &self.samples, self.threads, memory);
+        let cache = config::cache(scenario);
+        let pricer = predict::Pricer::new(&self.output, self.dataset, &self.samples, self.threads, memory, cache);
         let crops = self.crops();
         let batch_bytes = crops.output_bytes / crops.batches;
         let forecast = pricer.forecast(predict::window(scenario, self.dataset, batch_bytes, self.threads))?;
@@ -105,7 +107,7 @@ impl<'a> Runner<'a> {
             let same = known.as_ref().is_some_and(|(of, ..)| *of == windows);
             if !same {
                 let (predicted, work) =
-                    (pricer.windows(&windows)?, ceilings.work(&self.output, &self.samples, &windows)?);
+                    (pricer.windows(&windows)?, ceilings.work(&self.output, &self.samples, &windows, cache)?);
                 known = Some((windows, predicted, work));
             }
             let mut round = pass.round;
@@ -226,13 +228,22 @@ fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
     waste("decode waste as predicted", rounds.iter().map(|r| (r.decode_waste, r.predicted.decode_waste)).collect());
     let read = rounds.iter().filter_map(|r| Some((r.read_waste, r.predicted.read_waste?)));
     waste("read waste as predicted", read.collect());
-    let chunks = |r: &Round| (r.chunks_decoded + r.chunks_missing, r.predicted.chunks);
+    let chunks = |r: &Round| (r.chunks_decoded + r.chunks_missing + r.cache_hits, r.predicted.chunks);
     let (found, predicted): (Vec<u64>, Vec<u64>) = rounds.iter().map(chunks).unzip();
     checks.push(Check {
         name: "chunks as predicted".to_owned(),
         passed: found == predicted,
         detail: format!("{found:?} handled, {predicted:?} predicted"),
     });
+    let (found, predicted): (Vec<u64>, Vec<u64>) =
+        rounds.iter().map(|r| (r.cache_hits, r.predicted.cache_hits)).unzip();
+    if predicted.iter().any(|&hits| hits > 0) {
+        checks.push(Check {
+            name: "cache hits as predicted".to_owned(),
+            passed: found == predicted,
+            detail: format!("{found:?} found, {predicted:?} predicted"),
+        });
+    }
     let mut within = |name: &str, peak: u64| {
         let detail = format!("{peak} bytes at most of {}", memory.budget_bytes);
         checks.push(Check { name: name.to_owned(), passed: peak <= memory.budget_bytes, detail });

@@ -88,6 +88,7 @@ pub(super) fn pass(
         windows: stats.windows,
         chunks_decoded: stats.chunks_decoded,
         decodes_avoided: stats.decodes_avoided,
+        cache_hits: stats.cache_hits,
         chunks_missing: stats.chunks_missing,
         decode_waste: stats.decode_waste().unwrap_or(0.0),
         read_waste: stats.read_waste().unwrap_or(0.0),
@@ -102,6 +103,7 @@ fn stages(stats: &Stats) -> Stages {
     let stage = |busy: Duration, bytes| Stage { busy_s: busy.as_secs_f64(), bytes };
     Stages {
         plan: stage(stats.plan_time, stats.index_bytes),
+        allocate: stage(stats.allocate_time, stats.allocated_bytes),
         read: stage(stats.read_time, stats.read_bytes),
         decode: stage(stats.decode_time, stats.decoded_bytes),
         convert: stage(stats.convert_time, stats.output_bytes),

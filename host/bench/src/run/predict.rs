@@ -1,11 +1,13 @@
 //! What the cost model says of a pass: before it, for windows of the configured look-ahead, and of the windows formed in it.
 
+use super::replay::{Replay, decoded_bytes};
 use crate::dataset::Dataset;
 use crate::failure::Result;
 use crate::results::{Forecast, Predicted};
 use crate::scenario::{Executor, Scenario};
 use damacy::cost::{Crops, Encoded, Job, JobArray};
-use damacy::{BatchSpec, Sample};
+use damacy::pipeline::PlanLimits;
+use damacy::{BatchSpec, Planned, Sample};
 use damacy_core::cost::memory::{Sizes, decode_need, fit, window_batches};
 use std::ops::Range;
 
@@ -16,6 +18,7 @@ const DEFAULT_LOOKAHEAD: u64 = 256;
 pub(super) struct Pricer<'a> {
     job: Job,
     samples: &'a [Sample],
+    cache_bytes: u64,
 }
 
 /// Sums over windows.
@@ -29,6 +32,7 @@ struct Sums {
     uses: f64,
     memory: u64,
     least: u64,
+    cache_hits: u64,
 }
 
 impl<'a> Pricer<'a> {
@@ -38,13 +42,15 @@ impl<'a> Pricer<'a> {
         samples: &'a [Sample],
         threads: u64,
         memory: u64,
+        cache_bytes: u64,
     ) -> Pricer<'a> {
         let array = |(uri, sizes): (&std::sync::Arc<str>, &Option<Vec<u64>>)| JobArray {
             encoded: sizes.as_ref().map_or(Encoded::Unknown, |sizes| Encoded::Chunks(sizes.clone())),
             ..JobArray::new(std::sync::Arc::clone(uri))
         };
         let arrays = dataset.uris.iter().zip(&dataset.sizes).map(array).collect();
-        Pricer { job: Job { workers: threads, memory_bytes: memory, ..Job::new(output.clone(), arrays) }, samples }
+        let memory_bytes = memory.saturating_sub(cache_bytes);
+        Pricer { job: Job { workers: threads, memory_bytes, ..Job::new(output.clone(), arrays) }, samples, cache_bytes }
     }
 
     /// Of the windows that a pipeline formed, as ranges of samples.
@@ -56,6 +62,7 @@ impl<'a> Pricer<'a> {
             read_waste: sums.read.map(waste),
             chunks: sums.chunks as u64,
             uses: sums.uses as u64,
+            cache_hits: sums.cache_hits,
         })
     }
 
@@ -70,13 +77,14 @@ impl<'a> Pricer<'a> {
             decode_waste: waste(sums.decoded),
             use_waste: sums.used / sums.needed.max(1) as f64,
             read_waste: sums.read.map(waste),
-            memory_bytes: sums.memory,
-            least_memory_bytes: sums.least,
+            memory_bytes: sums.memory + self.cache_bytes,
+            least_memory_bytes: sums.least + self.cache_bytes,
         })
     }
 
     fn sums(&self, windows: impl Iterator<Item = Range<usize>>) -> Result<Sums> {
         let mut sums = Sums { read: Some(0), ..Sums::default() };
+        let mut replay = Replay::new(self.cache_bytes);
         for window in windows {
             let samples = &self.samples[window];
             let crops = Crops::Boxes(samples.to_vec());
@@ -90,19 +98,38 @@ impl<'a> Pricer<'a> {
             sums.uses += cost.uses;
             sums.memory = sums.memory.max(cost.host.total_bytes);
             sums.least = sums.least.max(cost.host.least_bytes);
+            if self.cache_bytes > 0 {
+                let planned = damacy::plan(&self.job.output, samples, &PlanLimits::default())?;
+                self.take_off(&planned, &replay.window(&planned), &mut sums);
+            }
         }
         Ok(sums)
+    }
+
+    /// Takes chunks in the cache off what a window decodes and reads.
+    fn take_off(&self, planned: &Planned, in_cache: &[bool], sums: &mut Sums) {
+        let rank = planned.plan.rank as usize;
+        for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| in_cache[*index]) {
+            let array = &planned.arrays[chunk.array as usize];
+            sums.cache_hits += 1;
+            sums.decoded -= decoded_bytes(&array.metadata);
+            let coords = &planned.plan.coords[index * rank..][..rank];
+            let grid = array.metadata.shape.iter().zip(array.metadata.chunk_shape());
+            let number = grid.zip(coords).fold(0, |at, ((extent, chunk), &c)| at * extent.div_ceil(*chunk) + c);
+            let known = self.job.arrays.iter().find(|known| known.uri == array.uri);
+            let size = match known.map(|known| &known.encoded) {
+                Some(Encoded::Chunks(sizes)) => sizes.get(number as usize).copied(),
+                _ => None,
+            };
+            sums.read = sums.read.zip(size).map(|(sum, size)| sum - size);
+        }
     }
 }
 
 /// Samples of a window, as the pipeline will form them while nothing holds it up.
 pub(super) fn window(scenario: &Scenario, dataset: &Dataset, batch_bytes: u64, threads: u64) -> u64 {
-    let chunk = |array: &damacy_core::metadata::ArrayMetadata| {
-        let width = array.source.map_or(0, |source| source.width() as u64);
-        array.chunk_shape().iter().fold(width, |bytes, &extent| bytes.saturating_mul(extent))
-    };
-    let largest = dataset.arrays.iter().map(chunk).max().unwrap_or(0);
-    let memory_bytes = scenario.pipeline.memory.0;
+    let largest = dataset.arrays.iter().map(decoded_bytes).max().unwrap_or(0);
+    let memory_bytes = scenario.pipeline.memory.0.saturating_sub(super::config::cache(scenario));
     let sizes = Sizes { batch_bytes, workers: threads, max_buffers: u64::MAX, memory_bytes };
     let buffers = match scenario.pipeline.executor {
         Executor::Cpu => fit(&sizes, decode_need(largest), 0).map_or(2, |fitted| fitted.buffers),

@@ -3,7 +3,7 @@
 macro_rules! scenarios {
     ($($name:literal),* $(,)?) => {
         /// Their names.
-        pub const NAMES: [&str; 10] = [$($name),*];
+        pub const NAMES: [&str; 11] = [$($name),*];
 
         /// The text of one.
         pub fn builtin(name: &str) -> Option<&'static str> {
@@ -26,4 +26,5 @@ scenarios!(
     "one-array",
     "high-latency",
     "held-batches",
+    "cached",
 );

@@ -16,6 +16,8 @@ const MAX_GENERATED: u64 = 64 << 30;
 const MAX_CHUNKS: u64 = 1 << 20;
 /// Most samples of a pass.
 const MAX_SAMPLES: u64 = 1_000_000;
+/// Arrays that a pipeline keeps open: more would be opened again, and their chunks in the cache be forgotten.
+const MAX_CACHED_ARRAYS: u64 = 1024;
 /// Longest latency, and the longest that a batch is held.
 const MAX_LATENCY: Duration = Duration::from_secs(10);
 
@@ -54,10 +56,22 @@ pub(super) fn check(scenario: &Scenario, faults: &mut Faults) {
         );
         faults.add("/sampling/batches", message);
     }
+    let arrays = match (&scenario.dataset.generate, &scenario.dataset.uris) {
+        (Some(generate), _) => generate.arrays,
+        (None, uris) => uris.as_ref().map_or(0, |uris| uris.len() as u64),
+    };
+    if scenario.pipeline.cache.is_some() && arrays > MAX_CACHED_ARRAYS && faults.fine(&["/dataset", "/pipeline/cache"])
+    {
+        let message = format!("given for {arrays} arrays; accepted is a cache for at most {MAX_CACHED_ARRAYS}");
+        faults.add("/pipeline/cache", message);
+    }
     if scenario.pipeline.executor == Executor::Cuda {
         if let Some(reason) = damacy::cuda_unavailable() {
             let message = format!("cuda was given; accepted is cpu: {reason}");
             faults.with_status("/pipeline/executor", message, Status::Cuda);
+        }
+        if scenario.pipeline.cache.is_some() && faults.fine(&["/pipeline/cache"]) {
+            faults.add("/pipeline/cache", "given for the executor cuda; accepted is a cache for cpu alone".into());
         }
         if scenario.pipeline.engine == Engine::Sandbox && faults.fine(&["/pipeline/engine"]) {
             faults.add("/pipeline/engine", "sandbox was given for the executor cuda; accepted is native".into());
@@ -191,6 +205,7 @@ pub(crate) fn arrays_fit(scenario: &Scenario, arrays: &[ArrayMetadata], faults: 
     // A pipeline on a GPU is made to find out.
     if scenario.pipeline.executor == Executor::Cpu
         && faults.fine(&["/sampling/crop", "/sampling/samples", "/pipeline/memory", "/pipeline/dtype"])
+        && faults.fine(&["/pipeline/cache"])
     {
         memory(scenario, arrays, faults);
     }
@@ -212,16 +227,19 @@ fn memory(scenario: &Scenario, arrays: &[ArrayMetadata], faults: &mut Faults) {
     };
     let chunk = arrays.iter().map(chunk_bytes).max().unwrap_or(0);
     let budget = scenario.pipeline.memory.0;
-    let sizes = batch.map(|batch_bytes| Sizes { batch_bytes, workers: 1, max_buffers: 2, memory_bytes: budget });
+    let cache = scenario.pipeline.cache.map_or(0, |cache| cache.0);
+    let memory_bytes = budget.saturating_sub(cache);
+    let sizes = batch.map(|batch_bytes| Sizes { batch_bytes, workers: 1, max_buffers: 2, memory_bytes });
     if sizes.is_some_and(|sizes| fit(&sizes, decode_need(chunk), 0).is_some()) {
         return;
     }
     let decode = decode_need(chunk);
-    let need = batch.and_then(|batch| batch.checked_mul(2)?.checked_add(decode));
+    let need = batch.and_then(|batch| batch.checked_mul(2)?.checked_add(decode)?.checked_add(cache));
+    let kept = if cache > 0 { format!(" + {cache} (cache)") } else { String::new() };
     let message = match (batch, need) {
         (Some(batch), Some(need)) => format!(
             "{budget} bytes was given; accepted are {need} bytes or more: 2 x {batch} (batches of {} samples of {:?} in \
-             {dtype}) + {decode} (decoding a chunk of {chunk} bytes)",
+             {dtype}) + {decode} (decoding a chunk of {chunk} bytes){kept}",
             sampling.samples, sampling.crop
         ),
         _ => format!("{budget} bytes was given; two batches need more than 2^64 bytes: accepted are smaller batches"),

@@ -202,6 +202,9 @@ pub struct Pipeline {
     pub lookahead: Option<u64>,
     /// What the pipeline may use; with `cuda` that much of the GPU's memory, and as much of the host's.
     pub memory: Size,
+    /// Of the memory, what keeps decoded chunks beyond their look-ahead window; for the executor `cpu`. Default: no cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Size>,
     /// Worker threads. Default: the cores that the process may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
@@ -216,6 +219,7 @@ impl Default for Pipeline {
             engine: Engine::Native,
             lookahead: None,
             memory: Size(1 << 30),
+            cache: None,
             threads: None,
         }
     }

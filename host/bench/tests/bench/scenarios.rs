@@ -45,7 +45,7 @@ fn with(place: &str, value: Value) -> Value {
 }
 
 #[test]
-fn the_ten_of_the_repository_are_good_and_built_in() {
+fn those_of_the_repository_are_good_and_built_in() {
     let mut files: Vec<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -51,6 +51,7 @@ static inline damacy_pipeline *pipeline_of(const damacy_batch_spec *spec, damacy
     config.engine = engine;
     config.workers = 2;
     config.max_memory_bytes = (uint64_t)64 << 20;
+    config.chunk_cache_bytes = (uint64_t)1 << 20;
     OK(damacy_pipeline_create(&config, &pipeline));
     return pipeline;
 }

@@ -141,6 +141,9 @@ static void configurations(void) {
     config.output = &good;
     config.max_memory_bytes = 1;
     EXPECT(damacy_pipeline_create(&config, &pipeline), DAMACY_BUDGET, "max_memory_bytes = 1");
+    config.max_memory_bytes = 0;
+    config.chunk_cache_bytes = UINT64_MAX;
+    EXPECT(damacy_pipeline_create(&config, &pipeline), DAMACY_BUDGET, "18446744073709551615 (chunk cache)");
 }
 
 /* A source for a later version that does not look at struct_size. */

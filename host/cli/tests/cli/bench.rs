@@ -247,5 +247,5 @@ fn the_schema_and_the_built_in_scenarios_are_printed() {
     let committed = std::fs::read_to_string(repository("host/scenarios/scenario.schema.json")).expect("a schema");
     assert_eq!(damacy(["bench", "schema"]).out, committed);
     let list = damacy(["bench", "list"]).out;
-    assert!(list.lines().count() == 10 && list.contains("held-batches"), "{list}");
+    assert!(list.lines().count() == 11 && list.contains("held-batches"), "{list}");
 }

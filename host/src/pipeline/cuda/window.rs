@@ -20,11 +20,6 @@ impl GpuWindow {
         GpuWindow { layout, segment: Mutex::new(Some(Arc::new(segment))), missing }
     }
 
-    /// What it takes on the host beside the plan.
-    pub fn host_bytes(&self) -> u64 {
-        self.layout.host_bytes()
-    }
-
     pub(super) fn layout(&self) -> &Layout {
         &self.layout
     }

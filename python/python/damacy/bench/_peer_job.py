@@ -33,6 +33,7 @@ class Job:
     threads: int
     hold_s: float
     touch: bool
+    spare: list[np.ndarray] = dataclasses.field(default_factory=list)
 
     @staticmethod
     def of(request: dict[str, Any]) -> Job:
@@ -76,9 +77,11 @@ class Job:
         """All batches in order, each with its number, while `ahead` more are on their way.
 
         `begin` starts to fill a batch's memory, `end` waits for it. A batch is valid until the next one is asked for:
-        its memory is used again, as ours is.
+        its memory is used again, in this pass and in later ones, as ours is.
         """
-        free = [np.empty(self.batch_shape, self.dtype) for _ in range(min(ahead + 1, len(self.batches)))]
+        count = min(ahead + 1, len(self.batches))
+        self.spare.extend(np.empty(self.batch_shape, self.dtype) for _ in range(count - len(self.spare)))
+        free = self.spare[:count]
         flying: deque[tuple[np.ndarray, Any]] = deque()
         todo = iter(self.batches)
 
