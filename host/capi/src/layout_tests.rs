@@ -43,6 +43,8 @@ fn enumerators() -> Vec<(String, i32)> {
         ("BIG_ENDIAN", 1),
         ("NATIVE", 0),
         ("SANDBOX", 1),
+        ("CUDA_CURRENT", 0),
+        ("CUDA_DEVICE", 1),
         ("DROP_LAST", 0),
         ("KEEP_LAST", 1),
         ("ZARR_V2", 2),

@@ -98,6 +98,14 @@ structs! {
         output_buffers: usize,
         lookahead_samples: usize,
         pop_timeout_s: f64,
+        cuda: In<CudaExecutor>,
+    }
+
+    /// Batches on a GPU.
+    CudaExecutor = "damacy_cuda_executor", 24 {
+        choice: i32,
+        device: i32,
+        max_gpu_memory_bytes: u64,
     }
 
     /// One crop of one array.
@@ -138,6 +146,10 @@ structs! {
         decode_s: f64,
         convert_s: f64,
         wait_s: f64,
+        upload_bytes: u64,
+        upload_wait_s: f64,
+        gpu_memory_bytes: u64,
+        peak_gpu_memory_bytes: u64,
     }
 
     /// What a batch holds.
@@ -152,6 +164,8 @@ structs! {
         shape: *const u64,
         strides: *const isize,
         tags: *const Token,
+        device_type: i32,
+        device_id: i32,
     }
 
     /// An array of a job.
