@@ -64,7 +64,9 @@ impl BufferFence {
             }
         });
         if let Err(error) = &recorded {
-            log::warn!("{error}; the buffer's next use waits for all work on the device instead");
+            // After an error that loses the context there is no next use.
+            let level = if error.is_sticky() { log::Level::Debug } else { log::Level::Warn };
+            log::log!(level, "{error}; the buffer's next use waits for all work on the device instead");
         }
         let mut state = self.state();
         match recorded {

@@ -77,16 +77,14 @@ impl GpuBuffer {
         self.ready().map_or(Ok(()), |ready| ready.synchronize().map_err(failed("pop")))
     }
 
-    /// Makes a consumer's stream wait until the batch is written.
+    /// Makes a consumer's stream wait until the batch is written. Called by the consumer's thread.
     ///
     /// # Errors
     /// `Cuda` for a stream that the driver does not know.
     pub(super) fn before_read(&self, stream: ConsumerStream) -> Result<()> {
-        match (stream, self.ready()) {
-            (ConsumerStream::Stream(stream), Some(ready)) => {
-                stream.wait(self.inner.memory.device(), &ready).map_err(failed("export"))
-            }
-            _ => Ok(()),
+        match stream.here().zip(self.ready()) {
+            Some((stream, ready)) => stream.wait(self.inner.memory.device(), &ready).map_err(failed("export")),
+            None => Ok(()),
         }
     }
 
