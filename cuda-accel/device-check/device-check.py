@@ -173,6 +173,44 @@ class Check:
         del kept
         print("  lifetimes: tensors hold after the pipeline is closed")
 
+    def graphs(self) -> None:
+        """A CUDA graph is captured beside a pipeline, a tensor is dropped in the middle, and all values are right."""
+        if not self.gpu:
+            return
+        count, size = 12, 4096
+        uri = self.numbered(count, size)
+        with damacy.Pipeline(damacy.BatchSpec(1, (1, size), "float32"), self.executor(buffers=2)) as pipeline:
+            pipeline.push(damacy.Sample(uri, [(i % count, i % count + 1), (0, size)]) for i in range(3 * count))
+            pipeline.pop(timeout=30).release()
+            graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+            placed = torch.zeros((1, 1, size), device="cuda")
+            torch.cuda.synchronize()
+            batch, other = pipeline.pop(timeout=30), pipeline.pop(timeout=30)
+            with torch.cuda.stream(stream):
+                tensor = torch.from_dlpack(batch)
+                placed.copy_(tensor)
+            refused = False
+            with torch.cuda.graph(graph, stream=stream):
+                total = placed.sum()
+                try:
+                    torch.from_dlpack(other)
+                except damacy.InvalidArgument:
+                    refused = True
+                del tensor
+                batch.release()
+            graph.replay()
+            torch.cuda.synchronize()
+            if not refused:
+                self.fail("a batch was exported to a stream that was being captured")
+            if float(total) != size:
+                self.fail(f"a graph captured beside a pipeline gave {float(total)}, not {size}")
+            other.release()
+            for number, batch in enumerate(pipeline.batches(3 * count - 3), start=3):
+                if float(torch.from_dlpack(batch).sum()) != number % count * size:
+                    self.fail(f"batch {number} is wrong after a graph's capture")
+                batch.release()
+        print("  graphs: captured beside a pipeline")
+
     def speed(self, edge: int, batches: int) -> None:
         """Batches a second, uint16 chunks without compression to float32, both executors on this machine."""
         data = self.random.integers(0, 1 << 16, (2 * edge, 2 * edge, 2 * edge), dtype=np.uint16)
@@ -208,7 +246,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         check = Check(Path(folder), gpu)
         check.results["torch"] = torch.__version__
-        for part in (check.values, check.streams, check.lifetimes):
+        for part in (check.values, check.streams, check.lifetimes, check.graphs):
             try:
                 part()
             except Exception as error:  # the others are still worth running

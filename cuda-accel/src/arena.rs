@@ -28,6 +28,12 @@ struct State {
     pending: HashMap<u64, Vec<Event>>,
 }
 
+/// A segment that nobody may upload into yet.
+#[derive(Debug)]
+pub struct Reserved {
+    segment: Segment,
+}
+
 /// A contiguous part of the arena, given back when dropped.
 pub struct Segment {
     arena: Arena,
@@ -60,31 +66,33 @@ impl Arena {
         self.shared.memory.address()
     }
 
-    /// Takes a segment, or `None` while segments in use leave no room. Uploads into it queued from now on wait for
-    /// whatever still reads the bytes; the host does not.
-    ///
-    /// # Errors
-    /// The driver's, from making the copy stream wait.
-    pub fn try_reserve(&self, bytes: usize) -> Result<Option<Segment>> {
-        let (segment, readers) = {
-            let mut state = self.state();
-            let Some(reserved) = state.ring.reserve(bytes) else { return Ok(None) };
-            let readers: Vec<Event> =
-                reserved.reclaimed.iter().filter_map(|id| state.pending.remove(id)).flatten().collect();
-            let readers_kept = Mutex::new(readers.clone());
-            let (id, start, len) = (reserved.id, reserved.start, reserved.len);
-            (Segment { arena: self.clone(), id, start, len, readers: readers_kept }, readers)
-        };
-        for event in &readers {
-            // On failure the segment is dropped and keeps its readers for the next one.
-            self.shared.copy.wait(event)?;
-        }
-        segment.readers().clear();
-        Ok(Some(segment))
+    /// Takes a segment, or `None` while segments in use leave no room. Makes no driver call, so that callers may hold locks.
+    pub fn try_reserve(&self, bytes: usize) -> Option<Reserved> {
+        let mut state = self.state();
+        let reserved = state.ring.reserve(bytes)?;
+        let readers = reserved.reclaimed.iter().filter_map(|id| state.pending.remove(id)).flatten().collect();
+        let (id, start, len) = (reserved.id, reserved.start, reserved.len);
+        Some(Reserved { segment: Segment { arena: self.clone(), id, start, len, readers: Mutex::new(readers) } })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Reserved {
+    /// Makes uploads that are queued from now on wait for whatever still reads the bytes; the host does not wait.
+    ///
+    /// # Errors
+    /// The driver's; the segment is given back then.
+    pub fn open(self) -> Result<Segment> {
+        let readers = self.segment.readers().clone();
+        for event in &readers {
+            // On failure the segment is dropped and keeps its readers for the next one.
+            self.segment.arena.shared.copy.wait(event)?;
+        }
+        self.segment.readers().clear();
+        Ok(self.segment)
     }
 }
 

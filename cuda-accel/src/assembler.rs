@@ -165,6 +165,7 @@ impl Assembler {
     }
 
     fn check_batch(&self, table: &PlacedTable, batch: DevicePointer<'_>) -> Result<()> {
+        batch.check_device(&self.device)?;
         if table.output != self.output {
             let (made, given) = (table.output.full_name(), self.output.full_name());
             return Err(Error::Argument(format!(

@@ -93,17 +93,34 @@ pub(crate) fn retain_if_primary(driver: &Driver, device: CUdevice, handle: CUcon
     Ok(false)
 }
 
+/// What is current on a thread.
+pub(crate) enum CurrentContext {
+    /// Nothing.
+    None,
+    /// A context on a device.
+    Alive(CUcontext, CUdevice),
+    /// A context that was destroyed: threads keep it until they set another.
+    Gone(CUcontext),
+}
+
 /// The calling thread's current context and its device.
-pub(crate) fn current_context(driver: &Driver) -> Result<Option<(CUcontext, CUdevice)>> {
+pub(crate) fn current_context(driver: &Driver) -> Result<CurrentContext> {
+    const INVALID_CONTEXT: u32 = 201;
+    const CONTEXT_IS_DESTROYED: u32 = 709;
     const STAGE: &str = "reading the current context";
     let mut handle: CUcontext = std::ptr::null_mut();
     let mut device: CUdevice = 0;
     // SAFETY: `handle` is a valid place for the answer.
     driver.check("cuCtxGetCurrent", STAGE, unsafe { (driver.cuCtxGetCurrent)(&mut handle) })?;
     if handle.is_null() {
-        return Ok(None);
+        return Ok(CurrentContext::None);
     }
     // SAFETY: `device` is a valid place for the answer, and a context is current.
-    driver.check("cuCtxGetDevice", STAGE, unsafe { (driver.cuCtxGetDevice)(&mut device) })?;
-    Ok(Some((handle, device)))
+    match unsafe { (driver.cuCtxGetDevice)(&mut device) } {
+        INVALID_CONTEXT | CONTEXT_IS_DESTROYED => Ok(CurrentContext::Gone(handle)),
+        code => {
+            driver.check("cuCtxGetDevice", STAGE, code)?;
+            Ok(CurrentContext::Alive(handle, device))
+        }
+    }
 }

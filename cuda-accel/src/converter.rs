@@ -46,6 +46,10 @@ impl Converter {
         to: DevicePointer<'_>,
         stream: &Stream,
     ) -> Result<()> {
+        for device in [&self.device, stream.device()] {
+            from.check_device(device)?;
+            to.check_device(device)?;
+        }
         let elements = elements("source", from, source.full_name(), source.width())?;
         let outputs = self::elements("output", to, output.full_name(), output.width())?;
         if elements != outputs {
@@ -77,8 +81,9 @@ impl Converter {
 
 impl Drop for Converter {
     fn drop(&mut self) {
-        if let Err(error) = self.device.synchronize() {
-            log::debug!("closing a converter: {error}");
+        let Ok(current) = self.device.enter("closing a converter") else { return };
+        if let Err(error) = self.device.finish_streams(&current) {
+            log::debug!("{error}");
         }
     }
 }

@@ -6,12 +6,12 @@
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use cudarc::driver::sys::{CUcontext, CUdevice};
+use cudarc::driver::sys::{CUcontext, CUdevice, CUstream};
 
 use crate::availability::{device_count, driver};
-use crate::context::{Current, current_context, get_device, retain, retain_if_primary};
+use crate::context::{Current, CurrentContext, current_context, get_device, retain, retain_if_primary};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::numa::Numa;
@@ -21,7 +21,8 @@ use crate::numa::Numa;
 pub enum DeviceChoice {
     /// The primary context of the device with this index, as the driver counts under `CUDA_VISIBLE_DEVICES`.
     Index(u32),
-    /// The context that is current on the calling thread, whichever device that is.
+    /// The context that is current on the calling thread, whichever device that is; where none is, the primary context of
+    /// device 0.
     Current,
 }
 
@@ -45,9 +46,11 @@ struct Context {
     pci_bus_id: String,
     numa: Numa,
     notes: Vec<String>,
+    /// Our streams in it: whoever frees memory waits for them.
+    streams: Mutex<Vec<CUstream>>,
 }
 
-// SAFETY: the driver's calls on a context may come from any thread; the struct itself is never changed.
+// SAFETY: the driver's calls on a context may come from any thread; what changes is behind a lock.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -56,23 +59,21 @@ impl Device {
     /// Opens a device. The calling thread's current context is the same before and after.
     ///
     /// # Errors
-    /// CUDA unavailable; an index that does not exist; no current context; the driver's errors.
+    /// CUDA unavailable; an index that does not exist; the driver's errors.
     pub fn open(choice: DeviceChoice) -> Result<Device> {
         let driver = driver()?;
         let count = device_count()?;
-        let current = current_context(driver)?;
-        match choice {
-            DeviceChoice::Index(index) => Device::open_index(driver, index, count, current),
-            DeviceChoice::Current => Device::capture(driver, count, current),
+        let current = match choice {
+            DeviceChoice::Index(index) => return Device::open_index(driver, index, count),
+            DeviceChoice::Current => current_context(driver)?,
+        };
+        match current {
+            CurrentContext::Alive(handle, device) => Device::capture(driver, count, handle, device),
+            CurrentContext::None | CurrentContext::Gone(_) => Device::open_index(driver, 0, count),
         }
     }
 
-    fn open_index(
-        driver: &'static Driver,
-        index: u32,
-        count: u32,
-        current: Option<(CUcontext, CUdevice)>,
-    ) -> Result<Device> {
+    fn open_index(driver: &'static Driver, index: u32, count: u32) -> Result<Device> {
         if index >= count {
             let devices =
                 if count == 1 { "1 device, 0".into() } else { format!("{count} devices, 0 to {}", count - 1) };
@@ -80,31 +81,29 @@ impl Device {
         }
         let device = get_device(driver, index)?;
         let handle = retain(driver, device).map_err(|error| error.with_detail(|| format!("device {index}")))?;
-        let mut notes = Vec::new();
-        if let Some((context, other)) = current.filter(|(context, _)| *context != handle) {
-            notes.push(if other == device {
-                format!(
-                    "the calling thread's current CUDA context {context:p} is not the primary context of its device \
-                     {index}; batches are made in the primary one"
-                )
-            } else {
-                format!(
-                    "device {index} was asked for, but the calling thread's current CUDA context is on device {other}; \
-                     batches will be on device {index}"
-                )
-            });
+        // Made first, so that an error below releases what was retained.
+        let mut context = Context::new(driver, handle, device, index, true);
+        // Asked last: a primary context that somebody had reset is alive again by now.
+        match current_context(driver)? {
+            CurrentContext::Alive(other, _) if other == handle => {}
+            CurrentContext::None => {}
+            CurrentContext::Alive(other, on) if on == device => context.notes.push(format!(
+                "the calling thread's current CUDA context {other:p} is not the primary context of its device {index}; \
+                 batches are made in the primary one"
+            )),
+            CurrentContext::Alive(_, on) => context.notes.push(format!(
+                "device {index} was asked for, but the calling thread's current CUDA context is on device {on}; batches \
+                 will be on device {index}"
+            )),
+            CurrentContext::Gone(other) => context.notes.push(format!(
+                "the calling thread's current CUDA context {other:p} was destroyed by somebody; batches are made in the \
+                 primary context of device {index}"
+            )),
         }
-        Device::describe(driver, handle, device, index, true, notes)
+        Device::describe(context)
     }
 
-    fn capture(driver: &'static Driver, count: u32, current: Option<(CUcontext, CUdevice)>) -> Result<Device> {
-        let Some((handle, device)) = current else {
-            return Err(Error::Argument(format!(
-                "no CUDA context is current on this thread: give a device index (0 to {}), or make a context current \
-                 first",
-                count.saturating_sub(1)
-            )));
-        };
+    fn capture(driver: &'static Driver, count: u32, handle: CUcontext, device: CUdevice) -> Result<Device> {
         let mut index = None;
         for candidate in 0..count {
             if get_device(driver, candidate)? == device {
@@ -115,40 +114,19 @@ impl Device {
             return Err(Error::Argument(format!("the current CUDA context's device {device} is none of the driver's")));
         };
         let retained = retain_if_primary(driver, device, handle)?;
-        let mut notes = Vec::new();
+        let mut context = Context::new(driver, handle, device, index, retained);
         if !retained {
-            notes.push(format!(
+            context.notes.push(format!(
                 "the current CUDA context {handle:p} on device {index} is not the device's primary context; whoever made \
                  it must keep it until the pipeline is closed and all batches are released"
             ));
         }
-        Device::describe(driver, handle, device, index, retained, notes)
+        Device::describe(context)
     }
 
-    fn describe(
-        driver: &'static Driver,
-        handle: CUcontext,
-        device: CUdevice,
-        index: u32,
-        retained: bool,
-        notes: Vec<String>,
-    ) -> Result<Device> {
-        // Made first, so that an error below releases what was retained.
-        let mut context = Context {
-            driver,
-            handle,
-            device,
-            retained,
-            index,
-            notes,
-            name: String::new(),
-            total_memory: 0,
-            multiprocessors: 0,
-            compute_capability: (0, 0),
-            copy_engines: 0,
-            pci_bus_id: String::new(),
-            numa: Numa::default(),
-        };
+    /// Fills in what the driver says about the device.
+    fn describe(mut context: Context) -> Result<Device> {
+        let (driver, device, index) = (context.driver, context.device, context.index);
         let check = |call, code| {
             driver
                 .check(call, "reading the device's properties", code)
@@ -242,7 +220,8 @@ impl Device {
         Ok((free as u64, total as u64))
     }
 
-    /// Waits for all work queued in the context, ours and everybody else's.
+    /// Waits for all work queued in the context, ours and everybody else's. A CUDA graph's capture in the context is broken
+    /// by this.
     ///
     /// # Errors
     /// The driver's; also an error of work queued earlier.
@@ -250,6 +229,43 @@ impl Device {
         let current = self.enter("waiting for all work on the device")?;
         // SAFETY: the call takes nothing; the context is current.
         current.check("cuCtxSynchronize", unsafe { (current.driver.cuCtxSynchronize)() })
+    }
+
+    /// Waits for the work queued on our streams, as whoever frees memory does: nobody else's work is waited for, and no
+    /// capture of theirs broken.
+    pub(crate) fn finish_streams(&self, current: &Current) -> Result<()> {
+        // Held meanwhile, so that no stream is destroyed before it has been waited for.
+        self.streams().iter().fold(Ok(()), |before, &stream| {
+            // SAFETY: in the list, so it is alive.
+            let code = unsafe { (current.driver.cuStreamSynchronize)(stream) };
+            before.and(current.check("cuStreamSynchronize", code))
+        })
+    }
+
+    /// For destructors of memory: waits for our streams' work; false where the memory must stay because that failed. After
+    /// an error that loses the context nothing runs any more, and the memory may go.
+    pub(crate) fn is_free_of_work(&self, current: &Current) -> bool {
+        match self.finish_streams(current) {
+            Ok(()) => true,
+            Err(error) if error.is_sticky() => {
+                log::debug!("{error}");
+                true
+            }
+            Err(error) => {
+                log::warn!("{error}: memory that may still be in use is never freed");
+                false
+            }
+        }
+    }
+
+    /// Our streams that are alive.
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<CUstream>> {
+        self.context.streams.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Names this opening of the device: memory and streams that meet have it in common.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.context) as usize
     }
 
     /// True when both are the same context (not only the same device).
@@ -266,6 +282,27 @@ impl Device {
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device {} ({}, context {:p})", self.index(), self.name(), self.context.handle)
+    }
+}
+
+impl Context {
+    fn new(driver: &'static Driver, handle: CUcontext, device: CUdevice, index: u32, retained: bool) -> Context {
+        Context {
+            driver,
+            handle,
+            device,
+            retained,
+            index,
+            notes: Vec::new(),
+            name: String::new(),
+            total_memory: 0,
+            multiprocessors: 0,
+            compute_capability: (0, 0),
+            copy_engines: 0,
+            pci_bus_id: String::new(),
+            numa: Numa::default(),
+            streams: Mutex::default(),
+        }
     }
 }
 

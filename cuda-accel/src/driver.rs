@@ -73,6 +73,7 @@ driver_calls! {
     cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
     cuStreamDestroy_v2(CUstream);
     cuStreamSynchronize(CUstream);
+    cuStreamIsCapturing(CUstream, *mut c_uint);
     cuStreamWaitEvent(CUstream, CUevent, c_uint);
     cuEventCreate(*mut CUevent, c_uint);
     cuEventDestroy_v2(CUevent);
@@ -159,12 +160,15 @@ impl Driver {
         known.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     }
 
-    /// For destructors: nobody can be told, so a failure is logged. A driver that has shut down already (the process
-    /// is ending) has freed everything itself.
+    /// For destructors: nobody can be told, so a failure is logged. What follows from a context that is lost is no news:
+    /// the call that met it first has said so, and the driver frees everything itself.
     pub(crate) fn ignore(&self, call: &'static str, stage: &'static str, code: u32) {
         const DEINITIALIZED: u32 = 4;
-        if code != 0 && code != DEINITIALIZED {
-            log::warn!("{}", Error::from(self.error(call, stage, code)));
+        if code == 0 || code == DEINITIALIZED {
+            return; // The process is ending; the driver does not even name the code.
         }
+        let error = self.error(call, stage, code);
+        let level = if error.is_sticky() { log::Level::Debug } else { log::Level::Warn };
+        log::log!(level, "{}", Error::from(error));
     }
 }

@@ -52,6 +52,12 @@ impl CudaError {
         matches!(self.code, 4 | 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 810 | 999)
     }
 
+    /// True when a CUDA graph's capture in the context forbids the call: it works once the capture has ended.
+    pub fn is_capture(&self) -> bool {
+        // STREAM_CAPTURE_UNSUPPORTED and _IMPLICIT.
+        matches!(self.code, 900 | 906)
+    }
+
     /// The same error with the sizes, devices or handles in play.
     pub fn with_detail(self, detail: impl Into<String>) -> CudaError {
         CudaError { detail: detail.into(), ..self }
@@ -67,6 +73,11 @@ impl Error {
     /// True for a driver error after which the context is lost.
     pub fn is_sticky(&self) -> bool {
         matches!(self, Error::Driver(error) if error.is_sticky())
+    }
+
+    /// True for a driver call that a CUDA graph's capture forbids for now.
+    pub fn is_capture(&self) -> bool {
+        matches!(self, Error::Driver(error) if error.is_capture())
     }
 
     /// The status that users of damacy see.

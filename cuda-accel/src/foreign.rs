@@ -3,6 +3,8 @@
 //! A handle is an address inside the driver: one that was never a stream cannot always be told apart, and the driver
 //! may crash on it. What can be refused, is.
 
+use std::thread::ThreadId;
+
 use cudarc::driver::sys::{CUevent, CUstream};
 
 use crate::device::Device;
@@ -27,8 +29,10 @@ pub struct ForeignEvent {
 pub enum ConsumerStream {
     /// -1: the consumer wants no synchronisation.
     NoSync,
-    /// None or 1: the legacy default stream; 2: the per-thread default stream; above 2: a handle.
+    /// None or 1: the legacy default stream; above 2: a handle.
     Stream(ForeignStream),
+    /// 2: the default stream of this thread, which other threads have no name for.
+    PerThread(ThreadId),
 }
 
 impl ConsumerStream {
@@ -45,10 +49,22 @@ impl ConsumerStream {
                  default stream, a stream's handle, or -1 for no synchronisation"
                     .into(),
             )),
+            Some(2) => Ok(ConsumerStream::PerThread(std::thread::current().id())),
             Some(handle @ 1..) => Ok(ConsumerStream::Stream(ForeignStream { handle: handle as u64 })),
             Some(other) => Err(Error::Argument(format!(
                 "stream {other} is no CUDA stream: give None, 1, 2, a stream's handle, or -1 for no synchronisation"
             ))),
+        }
+    }
+
+    /// The stream, as this thread may call it; `None` for no synchronisation and for another thread's default stream.
+    pub fn here(self) -> Option<ForeignStream> {
+        match self {
+            ConsumerStream::Stream(stream) => Some(stream),
+            ConsumerStream::PerThread(thread) if thread == std::thread::current().id() => {
+                Some(ForeignStream::PER_THREAD)
+            }
+            ConsumerStream::NoSync | ConsumerStream::PerThread(_) => None,
         }
     }
 }
@@ -64,11 +80,37 @@ impl ForeignStream {
         self.handle as usize as CUstream
     }
 
+    /// Whether a CUDA graph is being captured from this stream: work queued on it runs when the graph is launched, if ever.
+    ///
+    /// # Errors
+    /// The driver's: an invalid handle, a destroyed stream.
+    pub fn is_capturing(self, device: &Device) -> Result<bool> {
+        let mut status = 0;
+        let current = device.enter("asking whether the consumer's stream is being captured")?;
+        // SAFETY: `status` is a valid place for the answer; the stream is what the consumer says.
+        let code = unsafe { (current.driver.cuStreamIsCapturing)(self.raw(), &mut status) };
+        match current.check("cuStreamIsCapturing", code) {
+            Ok(()) => Ok(status != 0),
+            // The legacy default stream, while a stream that waits for it is captured: as unusable.
+            Err(error) if error.is_capture() => Ok(true),
+            Err(error) => Err(self.explain(device, error)),
+        }
+    }
+
     /// Work that the consumer queues on this stream from now on waits for `event`; the host does not.
     ///
     /// # Errors
-    /// The driver's: an invalid handle, a destroyed stream, a stream of another context.
+    /// A stream that is being captured, whose graph would read whatever lies in the batch's memory when it is launched;
+    /// the driver's: an invalid handle, a destroyed stream, a stream of another context.
     pub fn wait(self, device: &Device, event: &Event) -> Result<()> {
+        // Asked first: a wait for uncaptured work breaks a capture.
+        if self.is_capturing(device)? {
+            return Err(Error::Argument(format!(
+                "{} is being captured into a CUDA graph, which would read the batch's memory whenever it is launched: \
+                 view the batch before the capture begins, and copy it into memory of your own that the graph reads",
+                self.describe(device)
+            )));
+        }
         let current = device.enter("making the consumer's stream wait for the batch")?;
         // SAFETY: our handle is alive; the other is what the consumer says.
         let code = unsafe { (current.driver.cuStreamWaitEvent)(self.raw(), event.raw(), 0) };
@@ -92,10 +134,17 @@ impl ForeignStream {
 
     fn explain(self, device: &Device, error: Error) -> Error {
         error.with_detail(|| match self.handle {
+            1 | 2 => self.describe(device),
+            _ => format!("{}, which must be a live stream of device {}", self.describe(device), device.index()),
+        })
+    }
+
+    fn describe(self, device: &Device) -> String {
+        match self.handle {
             1 => format!("the legacy default stream of device {}", device.index()),
             2 => format!("the per-thread default stream of device {}", device.index()),
-            handle => format!("stream {handle:#x}, which must be a live stream of device {}", device.index()),
-        })
+            handle => format!("stream {handle:#x}"),
+        }
     }
 }
 
@@ -117,14 +166,32 @@ impl ForeignEvent {
     /// Work queued on our stream from now on waits for it; the host does not.
     ///
     /// # Errors
-    /// The driver's: an invalid handle, a destroyed event.
+    /// An event that was last recorded while a stream was captured, which marks no point in time; the driver's: an invalid
+    /// handle, a destroyed event.
     pub(crate) fn make_wait(self, stream: &Stream) -> Result<()> {
+        const NOT_READY: u32 = 600;
+        const CAPTURED_EVENT: u32 = 907;
         let current = stream.device().enter("making a stream wait for the event given to release")?;
+        // Asked first: waiting for an event of a capture would draw our stream into that.
+        // SAFETY: the event is what the consumer says.
+        match unsafe { (current.driver.cuEventQuery)(self.handle as usize as CUevent) } {
+            NOT_READY => {}
+            CAPTURED_EVENT => {
+                return Err(Error::Argument(format!(
+                    "event {:#x} was recorded while its stream was captured into a CUDA graph, so it marks no work: record \
+                     it on a stream that is not being captured",
+                    self.handle
+                )));
+            }
+            code => current.check("cuEventQuery", code).map_err(|error| self.explain(error))?,
+        }
         // SAFETY: our handle is alive; the other is what the consumer says.
         let code = unsafe { (current.driver.cuStreamWaitEvent)(stream.raw(), self.handle as usize as CUevent, 0) };
-        current
-            .check("cuStreamWaitEvent", code)
-            .map_err(|error| error.with_detail(|| format!("event {:#x}, which must be a live CUDA event", self.handle)))
+        current.check("cuStreamWaitEvent", code).map_err(|error| self.explain(error))
+    }
+
+    fn explain(self, error: Error) -> Error {
+        error.with_detail(|| format!("event {:#x}, which must be a live CUDA event", self.handle))
     }
 }
 
@@ -137,7 +204,9 @@ mod tests {
         let legacy = ConsumerStream::Stream(ForeignStream::LEGACY);
         assert_eq!(ConsumerStream::parse(None).unwrap(), legacy);
         assert_eq!(ConsumerStream::parse(Some(1)).unwrap(), legacy);
-        assert_eq!(ConsumerStream::parse(Some(2)).unwrap(), ConsumerStream::Stream(ForeignStream::PER_THREAD));
+        let own = ConsumerStream::parse(Some(2)).unwrap();
+        assert_eq!(own.here(), Some(ForeignStream::PER_THREAD));
+        assert_eq!(std::thread::spawn(move || own.here()).join().unwrap(), None, "another thread's");
         let handle = 0x5555_0000_1234;
         assert_eq!(
             ConsumerStream::parse(Some(handle)).unwrap(),

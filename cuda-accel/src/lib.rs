@@ -36,7 +36,7 @@ mod staging;
 mod stream;
 pub mod table;
 
-pub use arena::{Arena, Segment};
+pub use arena::{Arena, Reserved, Segment};
 pub use assembler::{Assembler, PlacedTable};
 pub use availability::{MIN_DRIVER_VERSION, Unavailable, availability, device_count, driver_version};
 pub use converter::Converter;

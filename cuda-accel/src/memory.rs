@@ -1,6 +1,7 @@
 //! Device memory: bytes -> an allocation that any thread may free, and checked ranges of it.
 //!
-//! Freeing waits for the work queued in the context first, so that no queued copy or kernel touches freed memory.
+//! Freeing waits for the work queued on our streams first, so that no copy or kernel of ours touches freed memory. Who lends
+//! memory to others waits for them before ([`crate::BufferFence`]).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,6 +24,8 @@ pub struct DeviceMemory {
 pub struct DevicePointer<'a> {
     address: CUdeviceptr,
     len: usize,
+    /// The opening of the device that it belongs to.
+    device: usize,
     memory: PhantomData<&'a DeviceMemory>,
 }
 
@@ -74,7 +77,7 @@ impl DeviceMemory {
 
     /// The whole allocation.
     pub fn all(&self) -> DevicePointer<'_> {
-        DevicePointer { address: self.address, len: self.len, memory: PhantomData }
+        DevicePointer { address: self.address, len: self.len, device: self.device.id(), memory: PhantomData }
     }
 
     /// `len` bytes from `offset` on.
@@ -95,6 +98,14 @@ impl<'a> DevicePointer<'a> {
     /// Bytes.
     pub fn len(self) -> usize {
         self.len
+    }
+
+    /// Refuses work on a stream that whoever frees the memory would not wait for.
+    pub(crate) fn check_device(self, device: &Device) -> Result<()> {
+        match self.device == device.id() {
+            true => Ok(()),
+            false => Err(Error::Argument("device memory and stream come from two openings of a device".into())),
+        }
     }
 
     /// True for an empty range.
@@ -126,8 +137,9 @@ impl fmt::Debug for DeviceMemory {
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let Ok(current) = self.device.enter("freeing device memory") else { return };
-        // SAFETY: the call takes nothing. A failure is an earlier error of queued work, reported where it is waited for.
-        let _ = unsafe { (current.driver.cuCtxSynchronize)() };
+        if !self.device.is_free_of_work(&current) {
+            return;
+        }
         // SAFETY: allocated in this context, freed once.
         current.ignore("cuMemFree", unsafe { (current.driver.cuMemFree_v2)(self.address) });
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::device::Device;
 use crate::error::Result;
 
-/// One page-locked allocation. Freed on any thread, after the work queued in the context is done.
+/// One page-locked allocation. Freed on any thread, after the work queued on our streams is done.
 pub struct PinnedMemory {
     device: Device,
     start: *mut u8,
@@ -108,8 +108,9 @@ impl fmt::Debug for PinnedMemory {
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
         let Ok(current) = self.device.enter("freeing page-locked host memory") else { return };
-        // SAFETY: the call takes nothing. A failure is an earlier error of queued work, reported where it is waited for.
-        let _ = unsafe { (current.driver.cuCtxSynchronize)() };
+        if !self.device.is_free_of_work(&current) {
+            return;
+        }
         // SAFETY: allocated by `cuMemHostAlloc`, freed once.
         current.ignore("cuMemFreeHost", unsafe { (current.driver.cuMemFreeHost)(self.start.cast()) });
     }

@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -14,9 +13,6 @@ use crate::event::Event;
 use crate::memory::DevicePointer;
 use crate::pinned::PinnedMemory;
 use crate::stream::Stream;
-
-/// How long a thread sleeps between two looks at the oldest copy, so that closing never waits for the device.
-const POLL: Duration = Duration::from_micros(100);
 
 /// A set of slots of equal size. Cheap to clone.
 #[derive(Clone)]
@@ -85,35 +81,41 @@ impl StagingRing {
         self.shared.events.len()
     }
 
-    /// Lends a slot, waiting until one is free or the oldest copy is done; `None` once the ring is closed.
+    /// Lends a slot, waiting until one is free or the oldest copy is done; `None` once the ring is closed. The close is seen
+    /// when that copy is done, which whoever closes waits for anyway.
     ///
     /// # Errors
     /// The driver's; also an error of work queued earlier. A slot that was lost by such an error breaks the ring for good.
     pub fn acquire(&self) -> Result<Option<StagingSlot>> {
         let mut state = self.shared.state();
-        loop {
-            if state.closed {
-                return Ok(None);
+        while !state.closed {
+            if let Some(error) = &state.broken {
+                return Err(error.clone());
             }
-            if let Some(slot) = self.take(&mut state)? {
-                return Ok(Some(slot));
+            if let Some(index) = state.free.pop() {
+                return Ok(Some(self.lend(index)));
             }
-            state = if state.copying.is_empty() {
-                self.shared.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner())
-            } else {
-                let waited = self.shared.changed.wait_timeout(state, POLL);
-                waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
+            let Some(oldest) = state.copying.pop_front() else {
+                state = self.shared.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+                continue;
             };
+            // Without the lock: others take free slots meanwhile, or wait for the next copy.
+            drop(state);
+            let copied = self.shared.events[oldest].synchronize();
+            state = self.shared.state();
+            if let Err(error) = copied {
+                state.copying.push_front(oldest);
+                self.shared.changed.notify_one();
+                return Err(error);
+            }
+            state.free.push(oldest);
         }
+        Ok(None)
     }
 
-    /// Lends a slot if one is free now.
-    ///
-    /// # Errors
-    /// As [`StagingRing::acquire`].
-    pub fn try_acquire(&self) -> Result<Option<StagingSlot>> {
-        let mut state = self.shared.state();
-        if state.closed { Ok(None) } else { self.take(&mut state) }
+    /// True once the ring is closed.
+    pub fn is_closed(&self) -> bool {
+        self.shared.state().closed
     }
 
     /// Wakes everybody who waits for a slot; nobody gets one any more.
@@ -122,18 +124,8 @@ impl StagingRing {
         self.shared.changed.notify_all();
     }
 
-    fn take(&self, state: &mut State) -> Result<Option<StagingSlot>> {
-        if let Some(error) = &state.broken {
-            return Err(error.clone());
-        }
-        let mut index = state.free.pop();
-        if index.is_none()
-            && let Some(&oldest) = state.copying.front()
-            && self.shared.events[oldest].is_done()?
-        {
-            index = state.copying.pop_front();
-        }
-        Ok(index.map(|index| StagingSlot { shared: self.shared.clone(), index, next: Next::Free }))
+    fn lend(&self, index: usize) -> StagingSlot {
+        StagingSlot { shared: self.shared.clone(), index, next: Next::Free }
     }
 }
 

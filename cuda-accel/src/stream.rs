@@ -48,6 +48,7 @@ impl Stream {
         // SAFETY: `handle` is a valid place for the answer.
         let code = unsafe { (current.driver.cuStreamCreateWithPriority)(&mut handle, NON_BLOCKING, number) };
         current.check("cuStreamCreateWithPriority", code)?;
+        device.streams().push(handle);
         Ok(Stream { device: device.clone(), handle })
     }
 
@@ -109,6 +110,7 @@ impl Stream {
     /// # Errors
     /// The driver's.
     pub fn fill(&self, to: DevicePointer<'_>, value: u8) -> Result<()> {
+        to.check_device(&self.device)?;
         let current = self.device.enter("filling device memory")?;
         // SAFETY: the range is inside an allocation of the device.
         let code = unsafe { (current.driver.cuMemsetD8Async)(to.address(), value, to.len(), self.handle) };
@@ -121,6 +123,8 @@ impl Stream {
     /// Different lengths; the driver's.
     pub fn copy_on_device(&self, from: DevicePointer<'_>, to: DevicePointer<'_>) -> Result<()> {
         same_length(from.len(), to.len())?;
+        from.check_device(&self.device)?;
+        to.check_device(&self.device)?;
         let current = self.device.enter("copying on the device")?;
         // SAFETY: both ranges are inside allocations of the device.
         let code =
@@ -152,6 +156,7 @@ impl Stream {
         if to.len() < from.len() {
             same_length(from.len(), to.len())?;
         }
+        from.check_device(&self.device)?;
         let current = self.device.enter("copying from the device")?;
         // SAFETY: `to` is long enough, and the caller leaves it alone.
         let code = unsafe {
@@ -165,6 +170,7 @@ impl Stream {
     /// # Safety
     /// `from` points to `to.len()` bytes that are neither written nor freed until the copy is done.
     pub(crate) unsafe fn upload_raw(&self, from: *const u8, to: DevicePointer<'_>) -> Result<()> {
+        to.check_device(&self.device)?;
         let current = self.device.enter("uploading to the device")?;
         // SAFETY: by the caller's promise.
         let code = unsafe { (current.driver.cuMemcpyHtoDAsync_v2)(to.address(), from.cast(), to.len(), self.handle) };
@@ -191,6 +197,7 @@ impl Stream {
     /// Different lengths; the driver's; also an error of work queued earlier.
     pub fn read(&self, from: DevicePointer<'_>, to: &mut [u8]) -> Result<()> {
         same_length(from.len(), to.len())?;
+        from.check_device(&self.device)?;
         let current = self.device.enter("copying from the device")?;
         // SAFETY: `to` is borrowed until the wait below is over.
         let code = unsafe {
@@ -218,7 +225,15 @@ impl fmt::Debug for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         let Ok(current) = self.device.enter("destroying a stream") else { return };
-        // SAFETY: created once, destroyed once; the driver finishes the work queued on it.
+        // Locked until it is destroyed: whoever frees memory has either waited for it or finds it gone.
+        let mut streams = self.device.streams();
+        // What was queued on it is done before it leaves the list. A failure is an error of that work, reported where it
+        // was waited for.
+        if let Err(error) = self.finish(&current) {
+            log::debug!("{error}");
+        }
+        streams.retain(|&stream| stream != self.handle);
+        // SAFETY: created once, destroyed once.
         current.ignore("cuStreamDestroy", unsafe { (current.driver.cuStreamDestroy_v2)(self.handle) });
     }
 }

@@ -132,6 +132,9 @@ impl Table {
         }
         let output_width = self.output.width() as u64;
         let rows = Rows::new(one.extent, (steps, origin.width), (&self.steps, output_width));
+        if rows.elements > MAX_UNITS_64 {
+            return Err(TableError::TooLarge { what: "a row of a box" });
+        }
         let row_bytes = rows.elements * output_width;
         let (near, far) = rows.near_and_far();
         let pieces = far.iter().try_fold(1u64, |pieces, axis| pieces.checked_mul(axis.extent));

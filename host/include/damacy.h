@@ -253,22 +253,43 @@ typedef struct damacy_plan_limits {
 /* Samples in, batches out, in order. Planning, reading, decoding and conversion go on in threads of its own. */
 typedef struct damacy_pipeline damacy_pipeline;
 
+/* Which GPU a damacy_cuda_executor takes. */
+typedef int32_t damacy_cuda_choice;
+enum {
+    DAMACY_CUDA_CURRENT = 0, /* that of the CUDA context which is current in the calling thread, and the context; else device 0 */
+    DAMACY_CUDA_DEVICE = 1   /* the one numbered `device`, as the driver counts, in its primary context */
+};
+
+/* Batches are converted and assembled on a GPU of NVIDIA's, and lie in its memory. */
+typedef struct damacy_cuda_executor {
+    size_t struct_size;            /* bytes */
+    damacy_cuda_choice choice;
+    int32_t device;                /* for DAMACY_CUDA_DEVICE, from 0; else 0 */
+    uint64_t max_gpu_memory_bytes; /* output buffers and decoded chunks on the GPU; 0: 1 GiB */
+} damacy_cuda_executor;
+
+/* The GPUs that the CUDA driver shows to this process; 0 without a driver. */
+damacy_status damacy_cuda_device_count(uint32_t *count);
+
 typedef struct damacy_pipeline_config {
     size_t struct_size;                /* bytes */
     const damacy_batch_spec *output;   /* required */
     const damacy_plan_limits *planner; /* NULL: defaults */
     damacy_engine engine;              /* who converts */
     damacy_partial partial;
-    uint64_t max_memory_bytes;         /* output buffers, decoding, planning and the cache together; 0: 1 GiB */
+    uint64_t max_memory_bytes;         /* host memory: output buffers, decoding, planning and the cache together; on a GPU,
+                                        * pinned memory (a quarter at most), decoding and planning; 0: 1 GiB */
     size_t workers;                    /* decoding threads, at most 1024; 0: the cores that the process may use */
     size_t output_buffers;             /* at most, 2 or more; 0: as the memory carries */
     size_t lookahead_samples;          /* samples planned together; 0: as far as the memory carries, at most 256 */
     double pop_timeout_s;              /* seconds that the caller may hold all output buffers while it waits; 0: for ever */
     uint64_t chunk_cache_bytes;        /* of max_memory_bytes, to keep decoded chunks for later windows, whose files are
                                         * taken not to change meanwhile; 0: none */
+    const damacy_cuda_executor *cuda;  /* NULL: batches lie in host memory. Takes DAMACY_NATIVE alone */
 } damacy_pipeline_config;
 
-/* Checks the configuration and starts the threads. DAMACY_INVAL; DAMACY_BUDGET where two output buffers do not fit. */
+/* Checks the configuration and starts the threads. DAMACY_INVAL; DAMACY_BUDGET where two output buffers do not fit;
+ * DAMACY_CUDA where there is no GPU or its driver fails. */
 damacy_status damacy_pipeline_create(const damacy_pipeline_config *config, damacy_pipeline **pipeline);
 
 /* Stops everything: waiting calls end with DAMACY_SHUTDOWN, and so do later ones. Batches stay valid. Returns when the threads
@@ -355,6 +376,10 @@ typedef struct damacy_stats {
     uint64_t cache_bytes;       /* of memory_bytes: chunks in the cache */
     uint64_t allocated_bytes;   /* output memory that neither this pipeline nor one destroyed before had yet */
     double allocate_s;          /* until the system had provided it */
+    uint64_t upload_bytes;      /* copied to the GPU, bytes */
+    double upload_wait_s;       /* workers waiting for copies to the GPU */
+    uint64_t gpu_memory_bytes;  /* of the GPU's budget in use now */
+    uint64_t peak_gpu_memory_bytes;
 } damacy_stats;
 
 damacy_status damacy_pipeline_stats(damacy_pipeline *pipeline, damacy_stats *stats);
@@ -367,7 +392,7 @@ typedef struct damacy_batch_info {
     size_t struct_size;       /* bytes */
     uint64_t id;              /* 0, 1, 2 ... in push order */
     uint64_t samples;         /* in it: shape[0] */
-    void *data;               /* first element, aligned to 64; writable */
+    void *data;               /* first element, aligned to 64; writable; an address on the device below */
     uint64_t nbytes;          /* of all elements */
     damacy_dtype dtype;
     int32_t reserved;         /* 0 */
@@ -375,9 +400,26 @@ typedef struct damacy_batch_info {
     const uint64_t *shape;    /* elements along each axis */
     const ptrdiff_t *strides; /* bytes from an element to the next along each axis: C order, without gaps */
     void *const *tags;        /* one for each sample, as pushed */
+    int32_t device_type;      /* where it lies, as DLPack numbers it: 1 host memory, 2 a GPU's */
+    int32_t device_id;        /* number of the GPU; 0 in host memory */
 } damacy_batch_info;
 
 damacy_status damacy_batch_info_get(damacy_batch *batch, damacy_batch_info *info);
+
+/* Makes a CUDA stream wait until a batch on a GPU is written, before it comes to work that is queued from now on; the calling
+ * thread does not wait. The memory is written again only when the batch has been released and the work that is on the
+ * stream by then is done, so the stream must live until then. `stream` is a CUstream or cudaStream_t as a number; 1 for the
+ * legacy default stream, 2 for the calling thread's default stream; -1 for no stream at all (nothing waits now, and all
+ * work of the context is waited for later). Work on other streams must be waited for by this one before the release. In host
+ * memory a batch that came out is written, and there is nothing to wait for.
+ *
+ * DAMACY_INVAL: 0, which is ambiguous, other negative numbers, a stream that is being captured into a CUDA graph.
+ * DAMACY_CUDA: a stream that the driver does not know. */
+damacy_status damacy_batch_wait(damacy_batch *batch, int64_t stream);
+
+/* Copies a batch into host memory of exactly nbytes, wherever it lies, and returns when it is there. What streams have written
+ * into the batch must be waited for before. */
+damacy_status damacy_batch_copy(damacy_batch *batch, void *to, size_t bytes);
 
 /* Counts one more owner. */
 damacy_status damacy_batch_retain(damacy_batch *batch);
@@ -386,7 +428,8 @@ damacy_status damacy_batch_retain(damacy_batch *batch);
 damacy_status damacy_batch_release(damacy_batch *batch);
 
 /* The batch for consumers of DLPack 1.x (dlpack.h defines the struct), without a copy. The tensor is an owner of its own: its
- * deleter, to be called once, releases the memory. */
+ * deleter, to be called once and from any thread, releases the memory. A batch on a GPU is first given to the legacy default
+ * stream, as by damacy_batch_wait, until the deleter is called; call that for another stream that the consumer works on. */
 struct DLManagedTensorVersioned;
 damacy_status damacy_batch_dlpack(damacy_batch *batch, struct DLManagedTensorVersioned **tensor);
 

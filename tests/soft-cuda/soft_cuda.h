@@ -20,14 +20,14 @@
  *   log               0            1: violations and refused modules are printed to standard error
  *   check_unwritten   1            1: reading device memory that nothing has written is a violation
  *   kernel_races      0            1: two threads of a launch that touch the same byte, one storing, are a violation
- *   capturing         0            1: a thread of the test's captures a stream in the global mode (that alone: nothing is
- *                                  recorded), which forbids calls in a context to threads whose mode is global
  *   report                         file to leave the report in when the process exits
  *   fail                           rules as soft_cuda_fail takes them
  *
  * Memory. Device and pinned memory are host memory: a test may read a device address. Addresses are multiples of 256,
  * grow only, and end at a page without access; freed memory has no access either, so a stray access crashes. New memory
  * is filled with 0xa5 (up to 64 MiB a piece).
+ *
+ * Captures. Streams can be captured; their work then goes nowhere, and graphs are numbers that cannot be launched.
  *
  * Order. The order of work follows from calls alone, never from timing, so a missing wait is found whether or not it did
  * harm. The threads of the host count as one: what one has waited for is known to all. cuMemFree is held to this too,
@@ -75,7 +75,9 @@ int soft_cuda_clear_failures(void);
  *   leak                   something left in a context that ends
  *   kernel-fault           a kernel that ended early, with the PTX machine's text
  *   call-in-host-function  a driver call from cuLaunchHostFunc's function
- *   call-beside-capture    a call in a context that another thread's capture forbids
+ *   call-beside-capture    a call in a context that a capture forbids: its own thread's or, in the global mode, another's
+ *   capture-broken         a capture that a call made useless: a wait for captured work, for all of a context or for an
+ *                          event from outside, the legacy default stream, a stream that was drawn in and never joined
  *   internal               a fault of the soft driver itself */
 uint64_t soft_cuda_violations(void);
 int soft_cuda_clear_violations(void);

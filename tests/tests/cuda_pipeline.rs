@@ -153,6 +153,84 @@ fn a_failure_is_typed_and_sticky_and_the_next_pipeline_works() {
     });
 }
 
+/// A tensor is dropped in the middle of a graph's capture, as when Python's collector comes by. The buffer waits for the
+/// end of that, the capture is whole, and a close in between does not hang.
+#[test]
+fn a_batch_dropped_while_its_stream_is_captured_is_not_written_before_the_capture_ends() {
+    soft_cuda::run(&[("delay_us", "500")], |driver| {
+        let store = Store::new();
+        let limits = CudaLimits { output_buffers: Some(2), ..limits() };
+        let torch = Torch::new(driver);
+        for closes_meanwhile in [false, true] {
+            let executor = CudaExecutor { device: Some(0), limits };
+            let pipeline = Pipeline::new(config(Dtype::U16, executor)).unwrap();
+            pipeline.push(store.samples(60)).unwrap();
+            let batches: Vec<_> = (0..2).map(|_| pipeline.pop(PATIENCE).unwrap()).collect();
+            let exports: Vec<_> = batches.iter().map(|b| b.data().export(Some(torch.stream as i64)).unwrap()).collect();
+            torch.begin_capture();
+            let error = batches[0].data().export(Some(torch.stream as i64)).err().unwrap();
+            assert_eq!(error.status(), Status::Inval, "{error}");
+            drop((exports, batches));
+            // The two batches after these have no other memory.
+            assert_eq!(pipeline.pop(Some(Duration::from_millis(300))).err().map(|e| e.status()), Some(Status::Again));
+            if closes_meanwhile {
+                pipeline.close();
+            }
+            assert_eq!(torch.end_capture(), 0, "the capture was broken");
+            if !closes_meanwhile {
+                assert_eq!(pipeline.pop(PATIENCE).unwrap().info().id, 2);
+            }
+        }
+        torch.end();
+    });
+}
+
+/// A program that has the primary context current and captures a stream, by its own driver calls.
+struct Torch<'a> {
+    driver: &'a soft_cuda::SoftCuda,
+    stream: u64,
+}
+
+impl Torch<'_> {
+    fn new(driver: &soft_cuda::SoftCuda) -> Torch<'_> {
+        damacy::cuda_device_count().unwrap();
+        let (mut context, mut stream) = (0_u64, 0_u64);
+        let torch = Torch { driver, stream };
+        // SAFETY: the calls' types, with places for their answers.
+        unsafe {
+            type Retain = unsafe extern "C" fn(*mut u64, i32) -> u32;
+            assert_eq!(torch.driver.symbol::<Retain>(c"cuDevicePrimaryCtxRetain")(&mut context, 0), 0);
+            assert_eq!(torch.driver.symbol::<unsafe extern "C" fn(u64) -> u32>(c"cuCtxSetCurrent")(context), 0);
+            type Create = unsafe extern "C" fn(*mut u64, u32) -> u32;
+            assert_eq!(torch.driver.symbol::<Create>(c"cuStreamCreate")(&mut stream, 1), 0);
+        }
+        Torch { stream, ..torch }
+    }
+
+    fn begin_capture(&self) {
+        type Begin = unsafe extern "C" fn(u64, u32) -> u32;
+        // SAFETY: the call's type. The mode is the global one.
+        assert_eq!(unsafe { self.driver.symbol::<Begin>(c"cuStreamBeginCapture_v2")(self.stream, 0) }, 0);
+    }
+
+    fn end_capture(&self) -> u32 {
+        let mut graph = 0;
+        type End = unsafe extern "C" fn(u64, *mut u64) -> u32;
+        // SAFETY: the call's type, with a place for its answer.
+        unsafe { self.driver.symbol::<End>(c"cuStreamEndCapture")(self.stream, &mut graph) }
+    }
+
+    fn end(self) {
+        // SAFETY: the calls' types.
+        unsafe {
+            assert_eq!(self.driver.symbol::<unsafe extern "C" fn(u64) -> u32>(c"cuStreamDestroy_v2")(self.stream), 0);
+            assert_eq!(self.driver.symbol::<unsafe extern "C" fn(u64) -> u32>(c"cuCtxSetCurrent")(0), 0);
+            type Release = unsafe extern "C" fn(i32) -> u32;
+            assert_eq!(self.driver.symbol::<Release>(c"cuDevicePrimaryCtxRelease_v2")(0), 0);
+        }
+    }
+}
+
 #[test]
 fn without_a_driver_there_is_one_sentence() {
     soft_cuda::run_without(|| {

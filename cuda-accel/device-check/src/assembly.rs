@@ -106,9 +106,10 @@ impl Bench {
         // The table's size does not depend on where the chunks are.
         let table = self.table(output, boxes, chunk_place, sources as u64)?;
         let arena = Arena::new(assembler.copy_stream(), sources + table.bytes().next_multiple_of(ALIGNMENT))?;
-        let Some(segment) = arena.try_reserve(arena.capacity())? else {
+        let Some(reserved) = arena.try_reserve(arena.capacity()) else {
             return Err(Error::Argument("a new arena has no room".into()));
         };
+        let segment = reserved.open()?;
         let random = random_memory(device, sources.min(64 << 20), assembler.copy_stream())?;
         for at in (0..sources).step_by(random.len()) {
             let len = random.len().min(sources - at);
@@ -121,7 +122,7 @@ impl Bench {
         };
 
         let batch = DeviceMemory::new(device, table.batch_bytes() as usize, "a batch")?;
-        let fence = BufferFence::new(device)?;
+        let fence = BufferFence::new(device);
         let stream = assembler.compute_stream();
         let seconds =
             median_seconds(stream, sizes.runs, || assembler.assemble(&placed, batch.all(), &fence).map(drop))?;

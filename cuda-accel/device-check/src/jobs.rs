@@ -177,9 +177,10 @@ impl Job {
     pub fn on_device(&self, assembler: &Assembler, arena: &Arena, staging: &StagingRing) -> Result<Vec<u8>> {
         let table_bytes = self.table(0, arena.capacity() as u64)?.bytes();
         let needed = self.source_bytes + table_bytes;
-        let Some(segment) = arena.try_reserve(needed)? else {
+        let Some(reserved) = arena.try_reserve(needed) else {
             return Err(Error::Argument(format!("an arena of {} bytes has no room for {needed}", arena.capacity())));
         };
+        let segment = reserved.open()?;
         for one in &self.boxes {
             if let Some(chunk) = &one.chunk {
                 let place = segment.range(chunk.offset, one.bytes.len())?;
@@ -192,7 +193,7 @@ impl Job {
             return Err(Error::Argument("the staging ring is closed".into()));
         };
         let batch = DeviceMemory::new(assembler.device(), self.batch_bytes(), "a batch")?;
-        let fence = BufferFence::new(assembler.device())?;
+        let fence = BufferFence::new(assembler.device());
         assembler.compute_stream().fill(batch.all(), CANARY)?;
         let ready = assembler.assemble(&placed, batch.all(), &fence)?;
         segment.read_until(&ready);

@@ -87,7 +87,7 @@ impl Bench {
         let arena = Arena::new(assembler.copy_stream(), 2 * window.next_multiple_of(ALIGNMENT))?;
         let staging = StagingRing::new(device, 8, chunk_bytes)?;
         let batch = DeviceMemory::new(device, chunks * chunk_bytes * 2, "a batch")?;
-        let fence = BufferFence::new(device)?;
+        let fence = BufferFence::new(device);
         Ok(Bench { assembler, arena, staging, batch, fence, chunks, edge, chunk_bytes })
     }
 
@@ -134,7 +134,8 @@ impl Bench {
 
     /// Half of the arena; the device waits for its former readers, not the host.
     fn reserve(&self) -> Result<Segment> {
-        self.arena.try_reserve(self.arena.capacity() / 2)?.ok_or_else(|| Error::Argument("no room in the arena".into()))
+        let reserved = self.arena.try_reserve(self.arena.capacity() / 2);
+        reserved.ok_or_else(|| Error::Argument("no room in the arena".into()))?.open()
     }
 }
 

@@ -88,7 +88,11 @@ impl fmt::Display for TableError {
                 write!(f, "the sample has {rank} axes, at most {MAX_RANK} are supported")
             }
             TableError::TooLarge { what } => {
-                write!(f, "{what} is too large: at most 2^63 bytes, {MAX_UNITS} units a box and 2^32 tiles a batch fit")
+                write!(
+                    f,
+                    "{what} is too large: at most 2^63 bytes, {MAX_UNITS} elements a row, {MAX_UNITS} units a box and 2^32 \
+                     tiles a batch fit"
+                )
             }
             TableError::RankMismatch { what, given, rank } => {
                 write!(f, "a {what}'s box has {given} axes, the sample has {rank}")

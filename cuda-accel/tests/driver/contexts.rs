@@ -1,5 +1,7 @@
 //! Devices and contexts: which one is used, what is current before and after, what is said where they disagree.
 
+use std::sync::Barrier;
+
 use damacy_cuda::{Device, DeviceChoice, DeviceMemory, Error, Event, PinnedMemory, Priority, Stream};
 
 use crate::{open, raw, soft_cuda};
@@ -37,20 +39,6 @@ fn an_index_opens_its_primary_context_and_leaves_none_current() {
     });
 }
 
-/// As torch captures its graphs by default: what other threads call must not end that, nor fail.
-#[test]
-fn a_graph_may_be_captured_meanwhile_and_the_threads_mode_stays() {
-    soft_cuda::run(&[("capturing", "1")], |driver| {
-        let device = open(0);
-        use_it(&device);
-        const THREAD_LOCAL: u32 = 1;
-        assert_eq!(raw::exchange_capture_mode(driver, THREAD_LOCAL), 0);
-        use_it(&device);
-        assert_eq!(raw::exchange_capture_mode(driver, 0), THREAD_LOCAL);
-        std::thread::spawn(move || drop(device)).join().unwrap();
-    });
-}
-
 #[test]
 fn an_index_that_does_not_exist_is_named_beside_those_that_do() {
     soft_cuda::run(&[("devices", "2")], |_| {
@@ -64,11 +52,68 @@ fn an_index_that_does_not_exist_is_named_beside_those_that_do() {
 }
 
 #[test]
-fn without_a_current_context_capturing_says_what_to_do() {
+fn without_a_current_context_the_first_device_is_opened() {
     soft_cuda::run(&[("devices", "3")], |_| {
-        let error = Device::open(DeviceChoice::Current).unwrap_err();
-        assert!(matches!(error, Error::Argument(_)));
-        assert!(error.to_string().contains("0 to 2"), "{error}");
+        let device = Device::open(DeviceChoice::Current).unwrap();
+        assert!((device.index(), device.is_primary()) == (0, true) && device.notes().is_empty());
+    });
+}
+
+/// A thread keeps a context that another one has destroyed. It is named, and otherwise left alone.
+#[test]
+fn a_destroyed_context_that_is_still_current_does_not_matter() {
+    soft_cuda::run(&[], |driver| {
+        damacy_cuda::availability().unwrap();
+        let context = raw::create_context(driver, 0) as usize;
+        let (has_it, destroyed) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                raw::set_current(driver, context as raw::Handle);
+                has_it.wait();
+                destroyed.wait();
+                for choice in [DeviceChoice::Index(0), DeviceChoice::Current] {
+                    let device = Device::open(choice).unwrap();
+                    assert!(device.is_primary() && device.notes().len() == 1, "{:?}", device.notes());
+                    assert!(device.notes()[0].contains("was destroyed by somebody"), "{:?}", device.notes());
+                    use_it(&device);
+                }
+                assert_eq!(raw::current(driver) as usize, context);
+                raw::set_current(driver, std::ptr::null_mut());
+            });
+            has_it.wait();
+            raw::destroy_context(driver, context as raw::Handle);
+            destroyed.wait();
+        });
+    });
+}
+
+/// As after a reset of the device: the primary context's handle stays current, and lives again once it is retained.
+#[test]
+fn a_primary_context_that_was_reset_is_opened_again() {
+    soft_cuda::run(&[], |driver| {
+        damacy_cuda::availability().unwrap();
+        raw::retain_primary(driver, 0);
+        raw::release_primary(driver, 0);
+        for choice in [DeviceChoice::Index(0), DeviceChoice::Current] {
+            let device = Device::open(choice).unwrap();
+            assert!(device.is_primary() && device.notes().is_empty(), "{:?}", device.notes());
+            use_it(&device);
+        }
+        raw::set_current(driver, std::ptr::null_mut());
+    });
+}
+
+/// Each opening waits for its own streams when it frees memory, so the two do not mix.
+#[test]
+fn memory_and_streams_of_two_openings_are_refused_together() {
+    soft_cuda::run(&[], |_| {
+        let (one, two) = (open(0), open(0));
+        assert!(one.is_same_context(&two));
+        let stream = Stream::new(&one, Priority::Low).unwrap();
+        let memory = DeviceMemory::new(&two, 16, "a test").unwrap();
+        for refused in [stream.fill(memory.all(), 1), stream.read(memory.all(), &mut [0; 16])] {
+            assert!(refused.unwrap_err().to_string().contains("two openings"));
+        }
     });
 }
 

@@ -7,6 +7,7 @@ use crate::{driver_error, open, raw, soft_cuda};
 fn consumer(handle: i64) -> ForeignStream {
     match ConsumerStream::parse(Some(handle)).unwrap() {
         ConsumerStream::Stream(stream) => stream,
+        ConsumerStream::PerThread(_) => ForeignStream::PER_THREAD,
         ConsumerStream::NoSync => panic!("a stream was given"),
     }
 }
@@ -20,7 +21,7 @@ fn consumers_and_writers_take_turns_on_every_kind_of_stream() {
         let own = raw::create_stream(driver);
         let writer = Stream::new(&device, Priority::High).unwrap();
         let buffer = DeviceMemory::new(&device, 64, "a batch").unwrap();
-        let fence = BufferFence::new(&device).unwrap();
+        let fence = BufferFence::new(&device);
         for handle in [1, 2, own as i64] {
             for round in 0..3 {
                 fence.before_write(&writer).unwrap();
@@ -28,7 +29,7 @@ fn consumers_and_writers_take_turns_on_every_kind_of_stream() {
                 let ready = writer.record().unwrap();
                 consumer(handle).wait(&device, &ready).unwrap();
                 raw::fill(driver, buffer.address(), 100 + round, 32, handle as raw::Handle);
-                fence.consumer_done(ConsumerStream::Stream(consumer(handle)));
+                fence.consumer_done(ConsumerStream::parse(Some(handle)).unwrap());
             }
             let mut back = [0; 64];
             fence.before_write(&writer).unwrap();
@@ -50,10 +51,11 @@ fn a_tensor_of_a_per_thread_stream_may_be_dropped_on_another_thread() {
         raw::retain_primary(driver, 0);
         let writer = Stream::new(&device, Priority::High).unwrap();
         let buffer = DeviceMemory::new(&device, 64, "a batch").unwrap();
-        let fence = BufferFence::new(&device).unwrap();
+        let fence = &BufferFence::new(&device);
         raw::fill(driver, buffer.address(), 5, 64, 2 as raw::Handle);
         std::thread::scope(|scope| {
-            scope.spawn(|| fence.consumer_done(ConsumerStream::parse(Some(2)).unwrap()));
+            let stream = ConsumerStream::parse(Some(2)).unwrap();
+            scope.spawn(move || fence.consumer_done(stream));
         });
         fence.before_write(&writer).unwrap();
         writer.fill(buffer.all(), 6).unwrap();
@@ -73,14 +75,15 @@ fn an_event_given_to_release_may_be_destroyed_at_once() {
         let own = raw::create_stream(driver);
         let writer = Stream::new(&device, Priority::High).unwrap();
         let buffer = DeviceMemory::new(&device, 64, "a batch").unwrap();
-        let fence = BufferFence::new(&device).unwrap();
+        let fence = BufferFence::new(&device);
+        let aside = Stream::new(&device, Priority::Low).unwrap();
         for round in 0..5 {
             fence.before_write(&writer).unwrap();
             writer.fill(buffer.all(), round).unwrap();
             consumer(own as i64).wait(&device, &writer.record().unwrap()).unwrap();
             raw::fill(driver, buffer.address(), 100 + round, 32, own);
             let event = raw::record_event(driver, own);
-            fence.wait_for(ForeignEvent::parse(event as i64).unwrap()).unwrap();
+            fence.wait_for(ForeignEvent::parse(event as i64).unwrap(), &aside).unwrap();
             raw::destroy_event(driver, event);
         }
         let mut back = [0; 64];
@@ -101,7 +104,7 @@ fn a_consumer_that_wants_no_synchronisation_is_waited_for_all_the_same() {
         let own = raw::create_stream(driver);
         let writer = Stream::new(&device, Priority::High).unwrap();
         let buffer = DeviceMemory::new(&device, 64, "a batch").unwrap();
-        let fence = BufferFence::new(&device).unwrap();
+        let fence = BufferFence::new(&device);
         raw::fill(driver, buffer.address(), 9, 64, own);
         fence.consumer_done(ConsumerStream::parse(Some(-1)).unwrap());
         assert!(!fence.is_idle().unwrap());
@@ -121,12 +124,12 @@ fn handles_that_are_none_are_named_in_the_error() {
         let writer = Stream::new(&device, Priority::High).unwrap();
         let ready = writer.record().unwrap();
         let error = driver_error(consumer(0x7777_0000).wait(&device, &ready));
-        assert_eq!((error.call, error.code, error.is_sticky()), ("cuStreamWaitEvent", 400, false));
+        assert_eq!((error.call, error.code, error.is_sticky()), ("cuStreamIsCapturing", 400, false));
         assert!(error.to_string().contains("0x77770000") && error.to_string().contains("INVALID_HANDLE"), "{error}");
         let error = driver_error(consumer(0x7777_0000).record(&device));
         assert_eq!((error.call, error.code), ("cuEventRecord", 400));
-        let fence = BufferFence::new(&device).unwrap();
-        let error = driver_error(fence.wait_for(ForeignEvent::parse(0x8888_0000).unwrap()));
+        let fence = BufferFence::new(&device);
+        let error = driver_error(fence.wait_for(ForeignEvent::parse(0x8888_0000).unwrap(), &writer));
         assert!(
             error.to_string().contains("0x88880000") && error.to_string().contains("event given to release"),
             "{error}"

@@ -4,6 +4,7 @@
 #[path = "../../../tests/src/soft_cuda.rs"]
 mod soft_cuda;
 
+mod capture;
 mod contexts;
 mod failures;
 mod foreign;

@@ -23,9 +23,8 @@ fn windows_follow_each_other_through_a_small_arena() {
             // Sized first: a table's bytes do not depend on where its chunks are.
             push(&mut table, 0);
             let chunk = ELEMENTS as usize;
-            let Some(segment) = arena.try_reserve(chunk.next_multiple_of(256) + table.bytes()).unwrap() else {
-                panic!("the device waits, not the host");
-            };
+            let segment = arena.try_reserve(chunk.next_multiple_of(256) + table.bytes());
+            let segment = segment.expect("the device waits, not the host").open().unwrap();
             table.clear();
             push(&mut table, segment.offset());
             // Kernels read whole words of 16 bytes: the rest of the last one is written too.
@@ -34,12 +33,12 @@ fn windows_follow_each_other_through_a_small_arena() {
             let at = segment.range(chunk.next_multiple_of(256), table.bytes()).unwrap();
             let placed = assembler.place_table(&table, &arena, at, &staging).unwrap().unwrap();
             let batch = DeviceMemory::new(&device, ELEMENTS as usize * 4, "a batch").unwrap();
-            let fence = BufferFence::new(&device).unwrap();
+            let fence = BufferFence::new(&device);
             let ready = assembler.assemble(&placed, batch.all(), &fence).unwrap();
             segment.read_until(&ready);
             batches.push((batch, ready));
         }
-        assert_eq!(driver.calls("cuEventSynchronize") + driver.calls("cuCtxSynchronize"), 0, "the host waited");
+        assert_eq!(driver.calls("cuStreamSynchronize") + driver.calls("cuCtxSynchronize"), 0, "the host waited");
         for (window, (batch, ready)) in batches.iter().enumerate() {
             ready.synchronize().unwrap();
             let mut back = vec![0; batch.len()];
@@ -56,6 +55,28 @@ fn push(table: &mut Table, offset: u64) {
     table.push(&Use { source: SourceType::U8, content, extent: &[ELEMENTS], target: &[0], sample: 0 }).unwrap();
 }
 
+/// Callers hold locks while they reserve.
+#[test]
+fn reserving_makes_no_driver_call_and_opening_makes_the_copies_wait() {
+    soft_cuda::run(&[], |driver| {
+        let device = open(0);
+        let assembler = Assembler::new(&device, Dtype::F32).unwrap();
+        let arena = Arena::new(assembler.copy_stream(), 1024).unwrap();
+        let calls = || driver.report()["calls"].clone();
+        let segment = arena.try_reserve(1024).unwrap().open().unwrap();
+        segment.read_until(&assembler.compute_stream().record().unwrap());
+        drop(segment);
+        let before = calls();
+        // Given back unopened, it keeps its readers for the next.
+        drop(arena.try_reserve(1024).unwrap());
+        let reserved = arena.try_reserve(1024).unwrap();
+        assert_eq!(calls(), before);
+        let waits = driver.calls("cuStreamWaitEvent");
+        reserved.open().unwrap();
+        assert_eq!(driver.calls("cuStreamWaitEvent"), waits + 1);
+    });
+}
+
 #[test]
 fn an_arena_in_use_is_full_until_a_segment_is_dropped() {
     soft_cuda::run(&[], |_| {
@@ -63,14 +84,14 @@ fn an_arena_in_use_is_full_until_a_segment_is_dropped() {
         let assembler = Assembler::new(&device, Dtype::F32).unwrap();
         let arena = Arena::new(assembler.copy_stream(), 1000).unwrap();
         assert_eq!(arena.capacity(), 1024);
-        let (a, b) = (arena.try_reserve(512).unwrap().unwrap(), arena.try_reserve(300).unwrap().unwrap());
+        let (a, b) = (arena.try_reserve(512).unwrap().open().unwrap(), arena.try_reserve(300).unwrap().open().unwrap());
         assert_eq!((a.offset(), a.len(), b.offset(), b.len()), (0, 512, 512, 512));
-        assert!(arena.try_reserve(1).unwrap().is_none());
-        assert!(arena.try_reserve(1025).unwrap().is_none());
+        assert!(arena.try_reserve(1).is_none());
+        assert!(arena.try_reserve(1025).is_none());
         drop(b);
-        assert!(arena.try_reserve(1).unwrap().is_none(), "segments come back in order");
+        assert!(arena.try_reserve(1).is_none(), "segments come back in order");
         drop(a);
-        assert_eq!(arena.try_reserve(1024).unwrap().unwrap().offset(), 0);
+        assert_eq!(arena.try_reserve(1024).unwrap().open().unwrap().offset(), 0);
     });
 }
 
@@ -81,8 +102,8 @@ fn tables_and_batches_that_do_not_belong_together_are_refused() {
         let assembler = Assembler::new(&device, Dtype::U32).unwrap();
         let arena = Arena::new(assembler.copy_stream(), 8192).unwrap();
         let staging = StagingRing::new(&device, 1, 4096).unwrap();
-        let segment = arena.try_reserve(8192).unwrap().unwrap();
-        let fence = BufferFence::new(&device).unwrap();
+        let segment = arena.try_reserve(8192).unwrap().open().unwrap();
+        let fence = BufferFence::new(&device);
         let at = segment.range(4096, 4096).unwrap();
         let table = |output, source_bytes| {
             let mut table = Table::new(output, 1, &[ELEMENTS], source_bytes).unwrap();
@@ -114,8 +135,8 @@ fn an_assembler_is_dropped_while_its_launch_waits() {
         let assembler = Assembler::new(&device, Dtype::U32).unwrap();
         let arena = Arena::new(assembler.copy_stream(), 8192).unwrap();
         let staging = StagingRing::new(&device, 2, 4096).unwrap();
-        let segment = arena.try_reserve(8192).unwrap().unwrap();
-        let fence = BufferFence::new(&device).unwrap();
+        let segment = arena.try_reserve(8192).unwrap().open().unwrap();
+        let fence = BufferFence::new(&device);
         let batch = DeviceMemory::new(&device, ELEMENTS as usize * 4, "a batch").unwrap();
         let mut table = Table::new(Dtype::U32, 1, &[ELEMENTS], 8192).unwrap();
         push(&mut table, 0);

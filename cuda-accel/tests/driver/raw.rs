@@ -64,12 +64,50 @@ pub fn release_primary(driver: &SoftCuda, device: i32) {
     check(unsafe { driver.symbol::<unsafe extern "C" fn(i32) -> u32>(c"cuDevicePrimaryCtxRelease_v2")(device) });
 }
 
-/// Creates a stream in the current context.
+/// Creates a non-blocking stream in the current context.
 pub fn create_stream(driver: &SoftCuda) -> Handle {
+    stream_with(driver, 1)
+}
+
+/// Creates a stream that waits for the legacy default stream, and that for it.
+pub fn create_blocking_stream(driver: &SoftCuda) -> Handle {
+    stream_with(driver, 0)
+}
+
+fn stream_with(driver: &SoftCuda, flags: u32) -> Handle {
     let mut stream = null_mut();
+    type Create = unsafe extern "C" fn(*mut Handle, u32) -> u32;
     // SAFETY: the call's type, and a place for the answer.
-    check(unsafe { driver.symbol::<unsafe extern "C" fn(*mut Handle, u32) -> u32>(c"cuStreamCreate")(&mut stream, 1) });
+    check(unsafe { driver.symbol::<Create>(c"cuStreamCreate")(&mut stream, flags) });
     stream
+}
+
+/// Begins to capture a graph from a stream.
+pub fn begin_capture(driver: &SoftCuda, stream: Handle, mode: u32) {
+    type Begin = unsafe extern "C" fn(Handle, u32) -> u32;
+    // SAFETY: the call's type.
+    check(unsafe { driver.symbol::<Begin>(c"cuStreamBeginCapture_v2")(stream, mode) });
+}
+
+/// Ends the capture; 0 where it was whole. The graph is thrown away.
+pub fn end_capture(driver: &SoftCuda, stream: Handle) -> u32 {
+    let mut graph = null_mut();
+    type End = unsafe extern "C" fn(Handle, *mut Handle) -> u32;
+    // SAFETY: the call's type, and a place for the answer.
+    let code = unsafe { driver.symbol::<End>(c"cuStreamEndCapture")(stream, &mut graph) };
+    if !graph.is_null() {
+        // SAFETY: the call's type, and a graph that was just given.
+        check(unsafe { driver.symbol::<unsafe extern "C" fn(Handle) -> u32>(c"cuGraphDestroy")(graph) });
+    }
+    code
+}
+
+/// As [`record_event`], by the thread that captures the stream: its mode is relaxed while it creates the event.
+pub fn record_captured_event(driver: &SoftCuda, stream: Handle) -> Handle {
+    let mode = exchange_capture_mode(driver, 2);
+    let event = record_event(driver, stream);
+    exchange_capture_mode(driver, mode);
+    event
 }
 
 /// Destroys a stream.

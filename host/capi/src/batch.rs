@@ -1,11 +1,13 @@
 //! `damacy_batch`: what a batch holds, its owners, its export.
 
 use crate::dlpack::{self, ManagedTensor};
-use crate::foreign::{Out, Slot, Token};
+use crate::foreign::{Bytes, List, Out, Slot, Token, buffers};
 use crate::guard;
 use crate::handles::{Handle, Table};
 use crate::samples;
 use crate::structs::BatchInfo;
+use host::pipeline::Export;
+use std::sync::{Mutex, PoisonError};
 
 static BATCHES: Table<Batch> = Table::new("batch");
 
@@ -15,6 +17,8 @@ pub struct Batch {
     /// Bytes from an element to the next along each axis.
     strides: Vec<isize>,
     tags: Vec<Token>,
+    /// The streams that wait for it, each until the batch is released for the last time.
+    streams: Mutex<Vec<(i64, Export)>>,
 }
 
 impl Batch {
@@ -29,7 +33,7 @@ impl Batch {
             stride *= extent as isize;
         }
         let tags = info.tags.iter().map(|tag| samples::tag(tag.as_ref())).collect();
-        BATCHES.insert(Batch { strides, tags, host })
+        BATCHES.insert(Batch { strides, tags, streams: Mutex::default(), host })
     }
 }
 
@@ -39,6 +43,7 @@ extern "C" fn damacy_batch_info_get(batch: Handle<Batch>, info: Out<BatchInfo>) 
         let info = info.check("info")?;
         let batch = BATCHES.get(batch)?;
         let host = batch.host.info();
+        let (device_type, device_id) = dlpack::device(batch.host.device());
         info.fill(BatchInfo {
             struct_size: 0,
             id: host.id,
@@ -51,8 +56,38 @@ extern "C" fn damacy_batch_info_get(batch: Handle<Batch>, info: Out<BatchInfo>) 
             shape: host.shape.as_ptr(),
             strides: batch.strides.as_ptr(),
             tags: batch.tags.as_ptr(),
+            device_type,
+            device_id,
         });
         Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn damacy_batch_wait(batch: Handle<Batch>, stream: i64) -> i32 {
+    guard::call(|| {
+        let batch = BATCHES.get(batch)?;
+        let export = batch.host.data().export(Some(stream))?;
+        let mut streams = batch.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        // A thread's default stream has the same number in another thread.
+        let known = stream != 2 && streams.iter().any(|(other, _)| *other == stream);
+        if !known {
+            streams.push((stream, export));
+            return Ok(());
+        }
+        drop(streams);
+        // What it would have had waited for, the one that is kept has waited for too.
+        drop(export);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn damacy_batch_copy(batch: Handle<Batch>, mut to: Bytes, bytes: usize) -> i32 {
+    guard::call(|| {
+        let batch = BATCHES.get(batch)?;
+        let (_, to) = buffers(&List::NULL, 0, &mut to, bytes)?;
+        batch.host.data().copy_to(to)
     })
 }
 
@@ -76,6 +111,6 @@ extern "C" fn damacy_batch_dlpack(batch: Handle<Batch>, tensor: Slot<*mut Manage
     guard::call(|| {
         tensor.put(std::ptr::null_mut(), "tensor")?;
         let batch = BATCHES.get(batch)?;
-        tensor.put(dlpack::export(&batch.host), "tensor")
+        tensor.put(dlpack::export(&batch.host)?, "tensor")
     })
 }

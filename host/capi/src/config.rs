@@ -5,7 +5,10 @@
 use crate::foreign::{In, inval};
 use crate::structs;
 use crate::types;
-use host::{BatchSpec, CpuExecutor, CpuLimits, PipelineConfig, PlanLimits, QueueLimits, Result};
+use host::{
+    BatchSpec, CpuExecutor, CpuLimits, CudaExecutor, CudaLimits, Engine, Executor, PipelineConfig, PlanLimits,
+    QueueLimits, Result,
+};
 
 /// What every batch looks like.
 pub fn batch_spec(spec: &In<structs::BatchSpec>) -> Result<BatchSpec> {
@@ -37,21 +40,49 @@ pub fn plan_limits(limits: &In<structs::PlanLimits>) -> Result<PlanLimits> {
     Ok(plan)
 }
 
+/// A count, if there is one.
+fn given(count: usize) -> Option<usize> {
+    (count != 0).then_some(count)
+}
+
+/// Who makes batches, and within which limits.
+fn executor(config: &structs::PipelineConfig) -> Result<Executor> {
+    let engine = types::engine(config.engine)?;
+    let (workers, output_buffers) = (given(config.workers), given(config.output_buffers));
+    let Some(cuda) = config.cuda.read_if_any("cuda of config")? else {
+        let chunk_cache_bytes = config.chunk_cache_bytes;
+        let mut limits = CpuLimits { workers, output_buffers, chunk_cache_bytes, ..CpuLimits::default() };
+        if config.max_memory_bytes != 0 {
+            limits.max_memory_bytes = config.max_memory_bytes;
+        }
+        return Ok(CpuExecutor { engine, limits }.into());
+    };
+    if engine != Engine::Native {
+        return Err(inval(
+            "engine is DAMACY_SANDBOX, but batches on a GPU are converted there: give DAMACY_NATIVE (0)",
+        ));
+    }
+    if config.chunk_cache_bytes != 0 {
+        return Err(inval(format!(
+            "chunk_cache_bytes is {}, but batches on a GPU are made without a cache: give 0",
+            config.chunk_cache_bytes
+        )));
+    }
+    let mut limits = CudaLimits { workers, output_buffers, ..CudaLimits::default() };
+    if config.max_memory_bytes != 0 {
+        limits.max_host_memory_bytes = config.max_memory_bytes;
+    }
+    if cuda.max_gpu_memory_bytes != 0 {
+        limits.max_gpu_memory_bytes = cuda.max_gpu_memory_bytes;
+    }
+    Ok(CudaExecutor { device: types::cuda_device(cuda.choice, cuda.device)?, limits }.into())
+}
+
 /// Everything a pipeline is made of.
 pub fn pipeline_config(config: &In<structs::PipelineConfig>) -> Result<PipelineConfig> {
     let config = config.read("config")?;
-    let given = |count: usize| (count != 0).then_some(count);
-    let mut limits = CpuLimits {
-        workers: given(config.workers),
-        output_buffers: given(config.output_buffers),
-        chunk_cache_bytes: config.chunk_cache_bytes,
-        ..CpuLimits::default()
-    };
-    if config.max_memory_bytes != 0 {
-        limits.max_memory_bytes = config.max_memory_bytes;
-    }
     Ok(PipelineConfig {
-        executor: CpuExecutor { engine: types::engine(config.engine)?, limits }.into(),
+        executor: executor(&config)?,
         planner: plan_limits(&config.planner)?,
         queues: QueueLimits { lookahead_samples: given(config.lookahead_samples) },
         drop_last: types::drop_last(config.partial)?,

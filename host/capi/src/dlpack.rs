@@ -3,7 +3,8 @@
 //! The structs are dlpack.h's. The consumer calls the deleter once, from any thread, and with it gives back what
 //! [`export`] allocated.
 
-use host::pipeline::BatchData;
+use host::Result;
+use host::pipeline::{self, Export as Hold};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -48,8 +49,17 @@ pub struct ManagedTensor {
     tensor: Tensor,
 }
 
-/// `kDLCPU`.
-const CPU: Device = Device { device_type: 1, device_id: 0 };
+/// The legacy default stream, DLPack's default consumer.
+const LEGACY: i64 = 1;
+
+/// `kDLCPU` or `kDLCUDA`, and the device's number.
+pub fn device(device: pipeline::Device) -> (i32, i32) {
+    match device {
+        pipeline::Device::Cpu => (1, 0),
+        // The driver counts devices in an `int`.
+        pipeline::Device::Cuda(index) => (2, index as i32),
+    }
+}
 
 /// What one export owns. The tensor is its first member, so that both have one address.
 #[repr(C)]
@@ -57,13 +67,17 @@ struct Export {
     managed: ManagedTensor,
     shape: Vec<i64>,
     strides: Vec<i64>,
-    data: BatchData,
+    hold: Hold,
 }
 
 /// A tensor whose deleter is to be called once.
-pub fn export(batch: &host::Batch) -> *mut ManagedTensor {
+///
+/// # Errors
+/// `Cuda`, for a batch on a GPU.
+pub fn export(batch: &host::Batch) -> Result<*mut ManagedTensor> {
     let info = batch.info();
-    let data = batch.data();
+    let hold = batch.data().export(Some(LEGACY))?;
+    let (device_type, device_id) = device(batch.device());
     // The batch lies in memory, so its extents and their product fit.
     let mut shape: Vec<i64> = info.shape.iter().map(|&extent| extent as i64).collect();
     let mut strides = vec![1; shape.len()];
@@ -77,8 +91,8 @@ pub fn export(batch: &host::Batch) -> *mut ManagedTensor {
         deleter: Some(delete),
         flags: 0,
         tensor: Tensor {
-            data: data.as_ptr().cast(),
-            device: CPU,
+            data: hold.data().as_ptr().cast(),
+            device: Device { device_type, device_id },
             ndim: shape.len() as i32,
             dtype: DataType { code: dtype.code, bits: dtype.bits, lanes: 1 },
             // The lists' elements stay where they are when the lists move.
@@ -87,7 +101,7 @@ pub fn export(batch: &host::Batch) -> *mut ManagedTensor {
             byte_offset: 0,
         },
     };
-    Box::into_raw(Box::new(Export { managed, shape, strides, data })).cast()
+    Ok(Box::into_raw(Box::new(Export { managed, shape, strides, hold })).cast())
 }
 
 extern "C" fn delete(tensor: *mut ManagedTensor) {
@@ -97,7 +111,7 @@ extern "C" fn delete(tensor: *mut ManagedTensor) {
     // SAFETY: deleters are called once, with their own tensor: the first member of an `Export` that `export` made and gave away.
     let export = unsafe { Box::from_raw(tensor.cast::<Export>()) };
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        let Export { managed, shape, strides, data } = *export;
-        drop((managed, shape, strides, data));
+        let Export { managed, shape, strides, hold } = *export;
+        drop((managed, shape, strides, hold));
     }));
 }

@@ -43,6 +43,8 @@ fn enumerators() -> Vec<(String, i32)> {
         ("BIG_ENDIAN", 1),
         ("NATIVE", 0),
         ("SANDBOX", 1),
+        ("CUDA_CURRENT", 0),
+        ("CUDA_DEVICE", 1),
         ("DROP_LAST", 0),
         ("KEEP_LAST", 1),
         ("ZARR_V2", 2),
@@ -140,6 +142,7 @@ fn c_shape(parameter: &str) -> &'static str {
         Some("size_t") => "usize",
         Some("double") => "f64",
         Some("uint32_t") => "u32",
+        Some("int64_t") => "i64",
         _ => "i32",
     }
 }
@@ -149,6 +152,7 @@ fn rust_shape(parameter: &str) -> &'static str {
         Some("usize") => "usize",
         Some("f64") => "f64",
         Some("u32") => "u32",
+        Some("i64") => "i64",
         Some("i32") => "i32",
         _ => "pointer",
     }

@@ -25,6 +25,14 @@ extern "C" fn damacy_pipeline_create(config: In<PipelineConfig>, pipeline: Slot<
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn damacy_cuda_device_count(count: Slot<u32>) -> i32 {
+    guard::call(|| {
+        count.put(0, "count")?;
+        count.put(host::cuda_device_count()?, "count")
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn damacy_pipeline_close(pipeline: PipelineHandle) -> i32 {
     guard::call(|| {
         PIPELINES.get(pipeline)?.close();
@@ -113,6 +121,10 @@ extern "C" fn damacy_pipeline_stats(pipeline: PipelineHandle, stats: Out<Stats>)
             cache_bytes: now.cache_bytes,
             allocated_bytes: now.allocated_bytes,
             allocate_s: now.allocate_time.as_secs_f64(),
+            upload_bytes: now.upload_bytes,
+            upload_wait_s: now.upload_wait_time.as_secs_f64(),
+            gpu_memory_bytes: now.gpu_memory_bytes,
+            peak_gpu_memory_bytes: now.peak_gpu_memory_bytes,
         });
         Ok(())
     })

@@ -99,6 +99,14 @@ structs! {
         lookahead_samples: usize,
         pop_timeout_s: f64,
         chunk_cache_bytes: u64,
+        cuda: In<CudaExecutor>,
+    }
+
+    /// Batches on a GPU.
+    CudaExecutor = "damacy_cuda_executor", 24 {
+        choice: i32,
+        device: i32,
+        max_gpu_memory_bytes: u64,
     }
 
     /// One crop of one array.
@@ -143,6 +151,10 @@ structs! {
         cache_bytes: u64,
         allocated_bytes: u64,
         allocate_s: f64,
+        upload_bytes: u64,
+        upload_wait_s: f64,
+        gpu_memory_bytes: u64,
+        peak_gpu_memory_bytes: u64,
     }
 
     /// What a batch holds.
@@ -157,6 +169,8 @@ structs! {
         shape: *const u64,
         strides: *const isize,
         tags: *const Token,
+        device_type: i32,
+        device_id: i32,
     }
 
     /// An array of a job.

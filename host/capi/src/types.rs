@@ -42,6 +42,19 @@ pub fn engine(value: i32) -> Result<Engine> {
     }
 }
 
+/// `damacy_cuda_choice` and the device beside it.
+pub fn cuda_device(choice: i32, device: i32) -> Result<Option<u32>> {
+    match (choice, u32::try_from(device)) {
+        (0, Ok(0)) => Ok(None),
+        (0, _) => Err(inval(format!("device of cuda is {device}, but choice is DAMACY_CUDA_CURRENT (0): give 0"))),
+        (1, Ok(device)) => Ok(Some(device)),
+        (1, Err(_)) => Err(inval(format!("device of cuda is {device}: GPUs are numbered from 0"))),
+        _ => Err(inval(format!(
+            "{choice} is no damacy_cuda_choice: give DAMACY_CUDA_CURRENT (0) or DAMACY_CUDA_DEVICE (1)"
+        ))),
+    }
+}
+
 /// `damacy_zarr_format`.
 pub fn format(value: i32, what: &str) -> Result<ZarrFormat> {
     match value {

@@ -158,7 +158,8 @@ impl BatchData {
         self.lease.memory.gpu()
     }
 
-    /// Copies the batch into host memory, and waits for it where it comes from a GPU.
+    /// Copies the batch into host memory, and waits for it where it comes from a GPU; for nothing that consumers have
+    /// written into it by work of their own.
     ///
     /// # Errors
     /// `Inval` if `host` is not as long as the batch; `Cuda`.

@@ -210,8 +210,11 @@ pub(super) fn validate(config: &PipelineConfig) -> Result<Sizes> {
 fn too_small(sizes: &Sizes, spec: &BatchSpec) -> String {
     let short = shortfall(sizes, LEAST_DECODE_BYTES, 0);
     let limit = sizes.host_limit();
-    if sizes.gpu.is_some() {
-        return format!("one worker stages and decodes in at least this much host memory: {short}; raise {limit}");
+    if let Some(gpu) = &sizes.gpu {
+        let enough = gpu.enough_host_bytes(LEAST_DECODE_BYTES, 0);
+        return format!(
+            "one worker stages and decodes in at least this much host memory: {short}; raise {limit} to {enough}"
+        );
     }
     let batch = describe_batch(spec, sizes.batch_bytes as u64);
     format!(

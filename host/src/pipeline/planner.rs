@@ -3,14 +3,16 @@
 //! An error belongs to the batch of its sample: the batches before it still run, those from it on never begin. A window
 //! that is too large for a planning limit or for the budget is halved until one batch alone is too large.
 
+mod reserve;
+
 use super::arrays::Arrays;
 use super::batch::{BatchInfo, Timing};
-use super::budget::{Fit, decode_need, fit, refit};
+use super::budget::{decode_need, fit};
 use super::buffer::Memory;
 use super::cache::{ChunkCache, roles_bytes};
 use super::check::{Expected, uses_per_sample};
 use super::config::{describe_batch, shortfall};
-use super::cuda::{GpuWindow, Layout, Segment};
+use super::cuda::{GpuWindow, Layout};
 use super::feeder::{drop_quietly, panic_text};
 use super::former::{self, Taken};
 use super::output::Output;
@@ -24,6 +26,7 @@ use crate::sandbox::Guest;
 use crate::zarr::Array;
 use damacy_core::metadata::ArrayMetadata;
 use damacy_core::planner::{Plan, Request, SampleBox};
+use reserve::Reserved;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -150,10 +153,11 @@ impl Planner<'_> {
         let sizes = &self.shared.sizes;
         let batch = describe_batch(&self.shared.config.output, sizes.batch_bytes as u64);
         let short = shortfall(sizes, decode_bytes, plan_bytes);
-        let message = if sizes.gpu.is_some() {
+        let message = if let Some(gpu) = &sizes.gpu {
+            let enough = gpu.enough_host_bytes(decode_bytes, plan_bytes);
             format!(
                 "{uri}: a chunk of this array ({facts}) does not fit beside the staging memory: {short}; raise \
-                 max_host_memory_bytes"
+                 max_host_memory_bytes to {enough}"
             )
         } else {
             format!(
@@ -260,27 +264,24 @@ impl Planner<'_> {
             Reserved::Closed => return Ok(Attempt::Closed),
         };
         let reused = memory.len();
-        while memory.len() < batches {
-            match Output::new(shared) {
-                Ok(new) => memory.push(Arc::new(new)),
-                Err(error) => {
-                    let mut state = shared.lock();
-                    if !state.closed {
-                        state.pool.existing -= batches - memory.len();
-                        state.pool.free.append(&mut memory);
-                    }
-                    let surplus = shared.release_plan(&mut state, host_bytes);
-                    drop(state);
-                    drop((surplus, segment));
-                    return Err(error);
+        let gpu = match self.prepare(&mut memory, batches, layout.zip(segment)) {
+            Ok(gpu) => gpu,
+            Err(error) => {
+                let mut state = shared.lock();
+                if !state.closed {
+                    state.pool.existing -= batches - memory.len();
+                    state.pool.free.append(&mut memory);
                 }
+                let surplus = shared.release_plan(&mut state, host_bytes);
+                drop(state);
+                drop(surplus);
+                return Err(error);
             }
-        }
+        };
         let by_batch = uses.chunks(shared.sizes.samples).map(|samples| samples.iter().sum());
         let targets = memory.iter().zip(by_batch).map(|(m, uses)| Target::new(Arc::clone(m), uses)).collect();
         let is_fresh = |output: &&Arc<Output>| output.host().is_some_and(Memory::is_fresh);
         let fresh = memory[reused..].iter().filter(is_fresh).cloned().collect();
-        let gpu = layout.zip(segment).map(|(layout, segment)| GpuWindow::new(layout, segment));
         let arrays = opened.arrays.clone();
         let (roles, cache_bytes) = match &mut self.cache {
             Some(cache) if cache.wait(shared) => cache.roles(&plan, &arrays),
@@ -318,75 +319,18 @@ impl Planner<'_> {
         Ok(Attempt::Started)
     }
 
-    /// Waits until the budget has room for the window; the buffers that exist already come along, the missing ones
-    /// are counted as existing. On a GPU a place in the arena comes along too.
-    fn reserve(&self, opened: &Opened, batches: usize, plan_bytes: u64, layout: Option<&Layout>) -> Result<Reserved> {
-        let shared = self.shared;
-        let mut state = shared.lock();
-        if let Some((layout, gpu)) = layout.zip(shared.gpu.as_ref()) {
-            state.pool.arena_batches = gpu.batches_in_half(layout);
-            if batches > state.pool.arena_batches {
-                return Ok(Reserved::Fewer(state.pool.arena_batches));
-            }
-            gpu.check(layout)?;
+    /// Makes the buffers that are missing, and the window's place on the GPU ready for its chunks.
+    fn prepare(
+        &self,
+        memory: &mut Vec<Arc<Output>>,
+        batches: usize,
+        place: Option<(Layout, damacy_cuda::Reserved)>,
+    ) -> Result<Option<GpuWindow>> {
+        while memory.len() < batches {
+            memory.push(Arc::new(Output::new(self.shared)?));
         }
-        loop {
-            if state.closed {
-                return Ok(Reserved::Closed);
-            }
-            let decode_bytes = state.pool.decode_bytes.max(opened.decode_bytes);
-            let pool = &state.pool;
-            let plans = pool.plan_bytes + plan_bytes;
-            let fitted = refit(&shared.sizes, decode_bytes, plans, pool.fit.workers, pool.existing - pool.free.len());
-            match fitted {
-                None if state.pool.plan_bytes > 0 => {}
-                None if batches > 1 => return Ok(Reserved::Fewer(batches / 2)),
-                None => return Err(self.too_large("its plan counted", "this batch", decode_bytes, plan_bytes)),
-                Some(Fit { buffers, .. }) if batches > (buffers / 2).max(1) => {
-                    return Ok(Reserved::Fewer((buffers / 2).max(1)));
-                }
-                Some(fitted) => {
-                    let surplus = shared.adopt(&mut state, fitted, decode_bytes);
-                    if !surplus.is_empty() {
-                        drop(state);
-                        drop(surplus);
-                        state = shared.lock();
-                        continue;
-                    }
-                    if state.pool.available() >= batches
-                        && let Some(segment) = self.segment(layout)?
-                    {
-                        let pool = &mut state.pool;
-                        let reused = pool.free.split_off(pool.free.len() - batches.min(pool.free.len()));
-                        pool.existing += batches - reused.len();
-                        pool.plan_bytes += plan_bytes;
-                        pool.note_peak(&shared.sizes);
-                        return Ok(Reserved::Buffers(reused, segment));
-                    }
-                    if batches > 1 && state.windows.is_empty() && state.pool.available() > 0 {
-                        return Ok(Reserved::Fewer(state.pool.available().min(batches - 1)));
-                    }
-                }
-            }
-            state = shared.wait(&shared.plan, state);
-        }
+        place.map(|(layout, segment)| GpuWindow::new(layout, segment)).transpose()
     }
-}
-
-impl Planner<'_> {
-    /// A place for the window's chunks on the GPU, `Some(None)` where there is none, `None` while the arena is full.
-    fn segment(&self, layout: Option<&Layout>) -> Result<Option<Option<Segment>>> {
-        match layout.zip(self.shared.gpu.as_ref()) {
-            None => Ok(Some(None)),
-            Some((layout, gpu)) => Ok(gpu.reserve(layout)?.map(Some)),
-        }
-    }
-}
-
-enum Reserved {
-    Buffers(Vec<Arc<Output>>, Option<Segment>),
-    Fewer(usize),
-    Closed,
 }
 
 /// Batch `id`, not complete before its workers say so.

@@ -72,6 +72,9 @@ class Batch:
     copy; :meth:`to_host` copies it into a NumPy array. Nothing waits for the GPU on the way: the consumer's stream does.
     When the last view of such a batch is gone, the buffer is written again only after the work that is on the view's
     stream by then. Work on another stream must be waited for by that one before, or given to :meth:`release` as an event.
+
+    CUDA graphs: a batch is viewed before a capture begins, and copied into a tensor that the graph reads. A view that is
+    dropped while its stream is captured keeps the buffer from being written until the capture has ended.
     """
 
     __slots__ = ("__weakref__", "_buffer", "_info")
@@ -95,7 +98,8 @@ class Batch:
                 None only.
 
         Raises:
-            InvalidArgument: what is no event, or an event for a batch on the CPU or one that was released.
+            InvalidArgument: what is no event, an event of a CUDA graph's capture, or an event for a batch on the CPU or one
+                that was released.
             NativeCudaError: the driver does not know the event.
         """
         if event is not None:
@@ -113,7 +117,11 @@ class Batch:
         return buffer
 
     def to_host(self) -> np.ndarray[Any, Any]:
-        """A copy in host memory, from wherever the batch lies."""
+        """A copy in host memory, from wherever the batch lies.
+
+        On a GPU this waits for the batch, and for nothing else: what a consumer writes into a view must be done before
+        (``torch.cuda.current_stream().synchronize()``).
+        """
         buffer = self._held()
         flat = np.empty(self._info.nbytes, np.uint8)
         buffer.copy_to(flat)
@@ -140,7 +148,7 @@ class Batch:
 
         Raises:
             BufferError: for another device, a copy that cannot be made, or a stream on the CPU.
-            InvalidArgument: a stream that is none.
+            InvalidArgument: a stream that is none, or that is being captured into a CUDA graph.
             NativeCudaError: a stream that the driver does not know.
         """
         return self._held().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)

@@ -111,6 +111,14 @@ class Context:
     def wait(self, stream: int, event: int) -> None:
         self.driver.call("cuStreamWaitEvent", c_void_p(stream), c_void_p(event), c_uint32(0))
 
+    def begin_capture(self, stream: int) -> None:
+        """As torch does by default: in the global mode."""
+        self.driver.call("cuStreamBeginCapture_v2", c_void_p(stream), c_uint32(0))
+
+    def end_capture(self, stream: int) -> None:
+        """Fails if the capture was broken."""
+        self.driver.call("cuStreamEndCapture", c_void_p(stream), byref(c_void_p()))
+
     def destroy_event(self, event: int) -> None:
         self.driver.call("cuEventDestroy_v2", c_void_p(event))
 

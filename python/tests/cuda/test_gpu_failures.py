@@ -1,8 +1,11 @@
 """Every driver call may fail: one typed error, nothing left, and the next pipeline works."""
 
+import dataclasses
 import gc
 import itertools
+import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -109,13 +112,15 @@ def test_out_of_memory(driver, works, call):
 
 @pytest.mark.parametrize("manner", ["sticky", "async", "lost"])
 @pytest.mark.parametrize("call", ["cuLaunchKernel", "cuMemcpyHtoDAsync"])
-def test_a_broken_context_is_the_error_of_every_batch(driver, works, samples, call, manner):
+def test_a_broken_context_is_the_error_of_every_batch(driver, works, samples, call, manner, caplog):
     for n in (1, 3, 8):
         error = failing(driver, works, f"{call}:{n}:719:{manner}")
         assert type(error) is damacy.NativeCudaError and "code 719" in str(error), f"{n}: {error!r}"
         del error
         gc.collect()
         assert driver.left() == {} and driver.violations() == []
+        # The error has said it: what is given back afterwards makes no noise.
+        assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
         assert works() == TOTAL
 
 
@@ -164,8 +169,16 @@ def test_a_chunk_that_does_not_fit_the_host_says_the_arithmetic(write):
     limits = damacy.CudaLimits(max_gpu_memory_bytes=32 << 20, max_host_memory_bytes=4 << 20, workers=1)
     with damacy.Pipeline(damacy.BatchSpec(1, (10,), "u8"), damacy.CudaExecutor(0, limits)) as pipeline:
         pipeline.push([damacy.Sample(path, [(0, 10)])])
-        with pytest.raises(damacy.BudgetExceeded, match=r"beside the staging memory: .*raise max_host_memory_bytes"):
+        with pytest.raises(
+            damacy.BudgetExceeded, match="beside the staging memory: .*raise max_host_memory_bytes"
+        ) as caught:
             pipeline.pop(timeout=60)
+    # Whoever follows the message has enough.
+    enough = int(re.search(r"raise max_host_memory_bytes to (\d+)$", str(caught.value))[1])
+    limits = dataclasses.replace(limits, max_host_memory_bytes=enough)
+    with damacy.Pipeline(damacy.BatchSpec(1, (10,), "u8"), damacy.CudaExecutor(0, limits)) as pipeline:
+        pipeline.push([damacy.Sample(path, [(0, 10)])])
+        assert pipeline.pop(timeout=60).to_host().tolist() == [[0] * 10]
 
 
 def test_errors_of_chunks_are_the_cpus(write, tmp_path):

@@ -95,7 +95,9 @@ def test_a_bogus_handle_is_the_drivers_error(pipeline, driver, context):
     destroyed = context.stream()
     context.destroy(destroyed)
     for bogus in (0x1234_5678, destroyed):
-        with pytest.raises(damacy.NativeCudaError, match="cuStreamWaitEvent failed with CUDA_ERROR_.*code") as caught:
+        with pytest.raises(
+            damacy.NativeCudaError, match="cuStreamIsCapturing failed with CUDA_ERROR_.*live stream"
+        ) as caught:
             batch.__dlpack__(stream=bogus)
         assert caught.value.what == "export"
     assert driver.violations()
@@ -211,7 +213,7 @@ def test_what_is_no_event_is_refused(pipeline, event):
 
 def test_a_bogus_event_is_the_drivers_error(pipeline, driver):
     batch = pipeline.pop(timeout=60)
-    with pytest.raises(damacy.NativeCudaError, match="cuStreamWaitEvent failed with .*release"):
+    with pytest.raises(damacy.NativeCudaError, match="cuEventQuery failed with .*release"):
         batch.release(0x1234)
     assert driver.violations()
     driver.library.soft_cuda_clear_violations()
@@ -286,6 +288,29 @@ def test_views_outlive_their_pipeline(rows, driver, context):
         thread.join()
     assert driver.report()["device_allocations"] == 0
     context.destroy(stream)
+
+
+def test_a_graph_is_captured_while_views_come_and_go(pipeline, driver, context):
+    driver.set("delay_us", 500)
+    stream, other = context.stream(), context.stream()
+    for _ in range(3):
+        batch, kept = pipeline.pop(timeout=60), pipeline.pop(timeout=60)
+        tensor = Tensor(batch, stream)
+        queued = context.read_later(tensor.data, tensor.nbytes, stream)
+        wanted = expected(batch)
+        context.begin_capture(stream)
+        with pytest.raises(damacy.InvalidArgument, match="is being captured into a CUDA graph"):
+            kept.__dlpack__(stream=stream)
+        Tensor(kept, other).delete()
+        kept.release()
+        tensor.delete()
+        batch.release()
+        gc.collect()
+        context.end_capture(stream)
+        context.synchronize(stream)
+        assert np.array_equal(queued.view(np.float32), wanted)
+    for handle in (stream, other):
+        context.destroy(handle)
 
 
 def test_a_capsule_that_nobody_takes_lets_go(pipeline):

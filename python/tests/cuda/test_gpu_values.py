@@ -64,6 +64,8 @@ def test_byte_orders(write, big):
         ((6, 5, 7, 4), (2, 5, 3, 1), (3, 2, 4, 4)),
         ((3, 2, 3, 2, 3, 2, 3, 2, 3, 2), (2, 1) * 5, (2, 1, 2, 2, 3, 1, 2, 2, 2, 2)),
         ((2,) * 12, (1, 2) * 6, (2,) * 12),
+        # The most that there are, twelve of which do not merge: more than a use's record holds.
+        ((3,) * 12 + (1,) * 20, (3,) * 12 + (1,) * 20, (2,) * 12 + (1,) * 20),
     ],
     ids=lambda value: f"rank{len(value)}",
 )

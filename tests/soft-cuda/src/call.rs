@@ -4,9 +4,9 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::capture;
 use crate::codes::{
-    self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, NOT_INITIALIZED, NOT_PERMITTED, STREAM_CAPTURE_UNSUPPORTED,
-    SUCCESS, UNKNOWN,
+    self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, NOT_INITIALIZED, NOT_PERMITTED, SUCCESS, UNKNOWN,
 };
 use crate::current;
 use crate::failures::Manner;
@@ -88,11 +88,8 @@ fn enter(driver: &mut Driver, name: &'static str, needs: Needs) -> Result<Call, 
     if matches!(needs, Needs::Context | Needs::Release) {
         call.context = current_context(driver, name)?;
     }
-    if driver.config.capturing && call.context != 0 && current::minds_captures() {
-        // The real one forbids only what it calls unsafe, without a list of that.
-        let text = format!("{name}: another thread captures a stream, and this thread's capture mode is global");
-        driver.violations.add("call-beside-capture", text);
-        return Err(STREAM_CAPTURE_UNSUPPORTED);
+    if call.context != 0 {
+        capture::check_mode(driver, name)?;
     }
     if let Some((code, manner)) = met {
         inject(driver, &mut call, code, manner)?;

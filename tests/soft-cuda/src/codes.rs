@@ -53,6 +53,7 @@ codes! {
     FILE_NOT_FOUND = 301, c"file not found";
     OPERATING_SYSTEM = 304, c"OS call failed or operation not supported on this OS";
     INVALID_HANDLE = 400, c"invalid resource handle";
+    ILLEGAL_STATE = 401, c"the operation cannot be performed in the present state";
     NOT_FOUND = 500, c"named symbol not found";
     NOT_READY = 600, c"device not ready";
     ILLEGAL_ADDRESS = 700, c"an illegal memory access was encountered";
@@ -74,6 +75,13 @@ codes! {
     SYSTEM_NOT_READY = 802, c"system not yet initialized";
     SYSTEM_DRIVER_MISMATCH = 803, c"system has unsupported display driver / cuda driver combination";
     STREAM_CAPTURE_UNSUPPORTED = 900, c"operation not permitted when stream is capturing";
+    STREAM_CAPTURE_INVALIDATED = 901, c"operation failed due to a previous error during capture";
+    STREAM_CAPTURE_UNMATCHED = 903, c"capture was not initiated in this stream";
+    STREAM_CAPTURE_UNJOINED = 904, c"capturing stream has unjoined work";
+    STREAM_CAPTURE_ISOLATION = 905, c"dependency created on uncaptured work in another stream";
+    STREAM_CAPTURE_IMPLICIT = 906, c"operation would make the legacy stream depend on a capturing blocking stream";
+    CAPTURED_EVENT = 907, c"operation not permitted on an event last recorded in a capturing stream";
+    STREAM_CAPTURE_WRONG_THREAD = 908, c"attempt to terminate a thread-local capture sequence from another thread";
     UNKNOWN = 999, c"unknown error";
 }
 

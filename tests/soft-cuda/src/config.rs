@@ -23,8 +23,6 @@ pub struct Config {
     pub log: bool,
     pub check_unwritten: bool,
     pub kernel_races: bool,
-    /// Another thread is at capturing a stream, in the global mode.
-    pub capturing: bool,
     /// Where to leave the report when the process exits.
     pub report: String,
     pub fail: String,
@@ -47,7 +45,6 @@ impl Default for Config {
             log: false,
             check_unwritten: true,
             kernel_races: false,
-            capturing: false,
             report: String::new(),
             fail: String::new(),
         }
@@ -55,7 +52,7 @@ impl Default for Config {
 }
 
 /// Every setting: its name, and whether it may change while devices exist.
-const NAMES: [(&str, bool); 17] = [
+const NAMES: [(&str, bool); 16] = [
     ("devices", false),
     ("memory", false),
     ("driver_version", false),
@@ -70,7 +67,6 @@ const NAMES: [(&str, bool); 17] = [
     ("log", true),
     ("check_unwritten", true),
     ("kernel_races", true),
-    ("capturing", true),
     ("report", true),
     ("fail", true),
 ];
@@ -115,7 +111,6 @@ impl Config {
             "log" => self.log = switch(name, value)?,
             "check_unwritten" => self.check_unwritten = switch(name, value)?,
             "kernel_races" => self.kernel_races = switch(name, value)?,
-            "capturing" => self.capturing = switch(name, value)?,
             "report" => self.report = value.to_owned(),
             _ => self.fail = value.to_owned(),
         }

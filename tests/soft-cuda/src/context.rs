@@ -12,7 +12,7 @@ use crate::codes::{
 };
 use crate::device;
 use crate::state::{Driver, State};
-use crate::{current, memory, module, queue, stream};
+use crate::{capture, current, memory, module, queue, stream};
 
 pub struct Context {
     pub device: usize,
@@ -234,6 +234,7 @@ pub fn end(driver: &mut Driver, context: u64, name: &str) {
 pub extern "C" fn cuCtxSynchronize() -> Code {
     call("cuCtxSynchronize", Needs::Context, |driver, call: &Call| {
         let streams = driver.streams.handles(|stream| stream.context == call.context);
+        capture::check_waits(driver, call, &streams)?;
         let gone = driver.contexts.get(call.context).map(|context| context.gone.clone());
         driver.host.join(&gone.unwrap_or_default());
         queue::synchronize(driver, call.context, &streams)

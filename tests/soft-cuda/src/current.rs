@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 
 use crate::abi::Out;
 use crate::call::{Needs, call};
-use crate::codes::{Code, INVALID_CONTEXT, INVALID_VALUE};
+use crate::codes::{CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_VALUE};
 use crate::context::known;
 
 thread_local! {
@@ -14,12 +14,13 @@ thread_local! {
 }
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: a capture in this mode anywhere forbids calls that it might miss.
-const GLOBAL: c_uint = 0;
-const RELAXED: c_uint = 2;
+pub const GLOBAL: c_uint = 0;
+/// `CU_STREAM_CAPTURE_MODE_RELAXED`.
+pub const RELAXED: c_uint = 2;
 
-/// Whether captures of other threads forbid this one's calls.
-pub fn minds_captures() -> bool {
-    CAPTURE_MODE.get() == GLOBAL
+/// This thread's mode: which captures forbid its calls.
+pub fn capture_mode() -> c_uint {
+    CAPTURE_MODE.get()
 }
 
 #[unsafe(no_mangle)]
@@ -90,9 +91,12 @@ pub extern "C" fn cuCtxPopCurrent_v2(context: Out<u64>) -> Code {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
     // A broken context still knows its device.
-    call("cuCtxGetDevice", Needs::Init, |driver, call| {
+    call("cuCtxGetDevice", Needs::Init, |driver, _| {
         let context = top().ok_or(INVALID_CONTEXT)?;
-        known(driver, context, call.name)?;
+        // No violation: this is how a program learns that its current context is gone.
+        if driver.contexts.get(context).is_none_or(|found| !found.alive) {
+            return Err(CONTEXT_IS_DESTROYED);
+        }
         device.put(driver.contexts.get(context).map_or(0, |found| found.device as c_int))
     })
 }

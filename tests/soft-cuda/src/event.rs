@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use crate::abi::Out;
 use crate::call::{Answer, Call, Needs, call, missing, refuse};
-use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
+use crate::capture;
+use crate::codes::{CAPTURED_EVENT, Code, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
 use crate::queue::{self, Ticket, Work};
 use crate::state::{Driver, State};
 use crate::stream;
@@ -14,6 +15,8 @@ pub struct Event {
     pub context: u64,
     flags: c_uint,
     pub record: Option<Record>,
+    /// Last recorded on a captured stream: a place in that capture, and no point in time.
+    captured: Option<u64>,
 }
 
 /// The last `cuEventRecord`.
@@ -35,6 +38,22 @@ fn find(state: &mut State, call: &Call, event: u64) -> Result<u64, Code> {
     Err(refuse(state, violation, INVALID_HANDLE))
 }
 
+/// The capture that the event is a place in.
+pub fn captured(state: &mut State, call: &Call, event: u64) -> Result<Option<u64>, Code> {
+    find(state, call, event)?;
+    Ok(state.events.get(event).and_then(|event| event.captured))
+}
+
+/// Refuses to wait for, or to ask about, a place in a capture.
+fn check_time(state: &mut State, call: &Call, event: u64) -> Answer {
+    match captured(state, call, event)? {
+        None => Ok(()),
+        Some(capture) => {
+            Err(capture::break_it(state, call, capture, CAPTURED_EVENT, "an event recorded in it was asked about"))
+        }
+    }
+}
+
 /// The work that the event stands for; none, and a violation where `waits`, if it was never recorded.
 pub fn recorded(state: &mut State, call: &Call, event: u64, waits: bool) -> Result<Option<Ticket>, Code> {
     find(state, call, event)?;
@@ -53,7 +72,7 @@ pub extern "C" fn cuEventCreate(event: Out<u64>, flags: c_uint) -> Code {
         if flags & !FLAGS != 0 || event.is_null() {
             return Err(INVALID_VALUE);
         }
-        let handle = driver.events.insert(Event { context: call.context, flags, record: None });
+        let handle = driver.events.insert(Event { context: call.context, flags, record: None, captured: None });
         event.put(handle)
     })
 }
@@ -82,9 +101,17 @@ fn record(driver: &mut Driver, call: &Call, event: u64, stream: u64) -> Answer {
         );
         return Err(refuse(driver, ("wrong-context", text), INVALID_HANDLE));
     }
+    let captured = capture::of(driver, stream);
+    if captured.is_some() {
+        if let Some(event) = driver.events.get_mut(event) {
+            event.captured = captured;
+        }
+        return Ok(());
+    }
     let ticket = queue::enqueue(driver, call, stream, Work::Record(event), Vec::new());
     if let Some(event) = driver.events.get_mut(event) {
         event.record = Some(Record { ticket, time: None });
+        event.captured = None;
     }
     Ok(())
 }
@@ -112,6 +139,7 @@ fn context_of(state: &State, event: u64, call: &Call) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: u64) -> Code {
     call("cuEventQuery", Needs::Context, |driver, call| {
+        check_time(driver, call, event)?;
         let Some(ticket) = recorded(driver, call, event, false)? else { return Ok(()) };
         let context = context_of(driver, event, call);
         if let Some(code) = driver.poison(context) {
@@ -127,6 +155,7 @@ pub extern "C" fn cuEventQuery(event: u64) -> Code {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: u64) -> Code {
     call("cuEventSynchronize", Needs::Context, |driver, call| {
+        check_time(driver, call, event)?;
         let Some(ticket) = recorded(driver, call, event, true)? else { return Ok(()) };
         let context = context_of(driver, event, call);
         queue::wait_for(driver, context, &[ticket])

@@ -13,6 +13,7 @@
 mod abi;
 mod allocate;
 mod call;
+mod capture;
 mod checks;
 mod clock;
 mod codes;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::call::{self, Answer, Call};
+use crate::capture;
 use crate::clock::{Access, Clock};
 use crate::codes::LAUNCH_FAILED;
 use crate::copy::{self, Copy};
@@ -58,6 +59,10 @@ pub struct Item {
 /// Adds work to a stream, after what the stream's kind asks for and after `after`.
 pub fn enqueue(driver: &mut Driver, call: &Call, stream: u64, work: Work, mut after: Vec<Ticket>) -> Ticket {
     let state: &mut State = driver;
+    if capture::of(state, stream).is_some() {
+        // Into a graph that nobody launches.
+        return Ticket { stream, step: 0, clock: Arc::new(state.host.clone()) };
+    }
     after.extend(implicit_waits(state, stream));
     let mut clock = state.host.clone();
     for ticket in &after {

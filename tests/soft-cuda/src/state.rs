@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::capture::Captures;
 use crate::checks::Violations;
 use crate::clock::{Access, Clock, HOST};
 use crate::codes::Code;
@@ -28,6 +29,7 @@ pub struct State {
     pub events: Table<Event>,
     pub modules: Table<Module>,
     pub functions: Table<Function>,
+    pub captures: Captures,
     pub memory: Memory,
     pub failures: Failures,
     pub violations: Violations,
@@ -76,6 +78,7 @@ impl State {
             events: Table::new(Kind::Event),
             modules: Table::new(Kind::Module),
             functions: Table::new(Kind::Function),
+            captures: Captures::default(),
             memory: Memory::default(),
             failures,
             violations,

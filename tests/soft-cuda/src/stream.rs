@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::abi::Out;
 use crate::call::{Answer, Call, Needs, call, missing, refuse};
+use crate::capture;
 use crate::clock::Clock;
-use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_READY};
+use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_READY, STREAM_CAPTURE_ISOLATION};
 use crate::event;
 use crate::queue::{self, HostFunction, Item, Ticket, Work};
 use crate::state::{Driver, State};
@@ -38,6 +39,8 @@ pub struct Stream {
     pub destroyed: bool,
     /// State of its random delays.
     pub random: u64,
+    /// The capture that its work goes into.
+    pub capture: Option<u64>,
 }
 
 impl Stream {
@@ -53,6 +56,7 @@ impl Stream {
             served: false,
             destroyed: false,
             random: 0,
+            capture: None,
         }
     }
 
@@ -74,6 +78,7 @@ const PER_THREAD: u64 = 2;
 pub fn find(state: &mut State, call: &Call, stream: u64) -> Result<u64, Code> {
     match stream {
         0 | LEGACY => {
+            capture::check_legacy(state, call)?;
             if let Some(legacy) = state.contexts.get(call.context).and_then(|context| context.legacy) {
                 return Ok(legacy);
             }
@@ -166,6 +171,7 @@ pub extern "C" fn cuStreamDestroy_v2(stream: u64) -> Code {
 /// What is behind the whole stream: for the legacy default stream the blocking ones too.
 fn everything(driver: &mut Driver, call: &Call, stream: u64) -> Result<Vec<Ticket>, Code> {
     let handle = find(driver, call, stream)?;
+    capture::check_waits(driver, call, &[handle])?;
     if stream > LEGACY {
         return Ok(queue::last(driver, handle).into_iter().collect());
     }
@@ -209,7 +215,18 @@ pub extern "C" fn cuStreamWaitEvent(stream: u64, event: u64, flags: c_uint) -> C
             return Err(INVALID_VALUE);
         }
         let handle = find(driver, call, stream)?;
+        if let Some(captured) = event::captured(driver, call, event)? {
+            // The stream joins the capture.
+            if let Some(found) = driver.streams.get_mut(handle) {
+                found.capture = Some(captured);
+            }
+            return Ok(());
+        }
         let record = event::recorded(driver, call, event, true)?;
+        if let (Some(capture), true) = (capture::of(driver, handle), record.is_some()) {
+            let why = "a captured stream was to wait for an event from outside";
+            return Err(capture::break_it(driver, call, capture, STREAM_CAPTURE_ISOLATION, why));
+        }
         if let Some(ticket) = record {
             queue::enqueue(driver, call, handle, Work::Mark, vec![ticket]);
         }

@@ -8,7 +8,7 @@ mod install;
 mod memory;
 mod support;
 
-use support::{Linkage, command, compile, run, sharded, text};
+use support::{Linkage, command, compile, run, sharded, text, with_soft_driver};
 
 /// A test program and the line that it ends with.
 fn passes(name: &str, linkage: Linkage, arguments: &[&std::path::Path]) {
@@ -36,6 +36,18 @@ fn objects_may_be_used_and_freed_by_any_thread_at_any_time() {
 fn arguments_without_sense_are_refused() {
     passes("hostile", Linkage::Shared, &[&sharded().store]);
     passes("hostile", Linkage::Static, &[&sharded().store]);
+}
+
+#[test]
+#[ignore = "make test-c"]
+fn batches_lie_on_a_gpu_and_take_turns_with_streams() {
+    let fixture = sharded();
+    for linkage in [Linkage::Shared, Linkage::Static] {
+        let mut command = command(compile("cuda", linkage));
+        command.args([&fixture.store, &fixture.values]).env("LD_LIBRARY_PATH", with_soft_driver());
+        let output = run(command.env("SOFT_CUDA_DELAY_US", "2000").env("SOFT_CUDA_LOG", "1"));
+        assert_eq!(text(&output.stdout).lines().last(), Some("cuda: ok"));
+    }
 }
 
 #[test]

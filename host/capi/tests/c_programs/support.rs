@@ -112,6 +112,18 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
+/// A search path for libraries on which the soft CUDA driver is `libcuda.so.1`.
+pub fn with_soft_driver() -> String {
+    let folder = folder().join("soft-cuda");
+    std::fs::create_dir_all(&folder).unwrap();
+    let driver = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("release/libsoft_cuda.so");
+    assert!(driver.exists(), "{} is not built: make test-c does", driver.display());
+    let link = folder.join("libcuda.so.1");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(driver, link).unwrap();
+    format!("{}:{}", prefix().join("lib").display(), folder.display())
+}
+
 /// Runs to success.
 pub fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap();

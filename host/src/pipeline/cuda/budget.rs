@@ -4,6 +4,7 @@
 //! tables of batches wait for their kernel. On the host, at most a quarter is pinned memory, two slots a worker.
 
 use crate::error::{Error, Result};
+use crate::pipeline::budget::LEAST_DECODE_BYTES;
 use crate::pipeline::config::{Sizes, describe_batch};
 use crate::pipeline::executor::CudaLimits;
 use crate::{BatchSpec, Status};
@@ -35,6 +36,8 @@ pub(in crate::pipeline) struct GpuSizes {
     pub slot_bytes: u64,
     /// Staging slots of all workers.
     pub slots: u64,
+    /// Workers that were asked for.
+    most_workers: usize,
 }
 
 impl GpuSizes {
@@ -42,6 +45,33 @@ impl GpuSizes {
     pub fn staging_bytes(&self) -> u64 {
         self.slot_bytes * self.slots
     }
+
+    /// A limit on host memory that suffices for one decode and a plan, in whole MiB: what a message may ask for. A plan of 0
+    /// bytes is one that is not known yet; then there is a MiB more.
+    pub fn enough_host_bytes(&self, decode_bytes: u64, plan_bytes: u64) -> u64 {
+        const MIB: u64 = 1 << 20;
+        let plan_bytes = if plan_bytes == 0 { MIB } else { plan_bytes };
+        let needed = decode_bytes.saturating_add(plan_bytes);
+        // A higher limit stages more as well, but no more than a quarter of it, so this comes to an end.
+        let mut limit = needed;
+        loop {
+            let (_, slots, slot_bytes) = staging(limit, self.most_workers);
+            let total = needed.saturating_add(slots * slot_bytes);
+            if total <= limit {
+                return limit;
+            }
+            limit = total.checked_next_multiple_of(MIB).unwrap_or(u64::MAX);
+        }
+    }
+}
+
+/// Workers, their staging slots, and a slot's bytes: at most a quarter of the host's memory, which leaves the least decode
+/// its room.
+fn staging(memory_bytes: u64, workers: usize) -> (usize, u64, u64) {
+    let pinned = (memory_bytes / 4).min(memory_bytes.saturating_sub(LEAST_DECODE_BYTES));
+    let workers = workers.min(usize::try_from(pinned / (SLOTS * LEAST_SLOT)).unwrap_or(usize::MAX)).max(1);
+    let slots = SLOTS * workers as u64;
+    (workers, slots, (pinned / slots / PAGE * PAGE).clamp(LEAST_SLOT, MOST_SLOT))
 }
 
 /// Splits the budgets, and bounds the workers by what they stage.
@@ -67,11 +97,10 @@ pub(in crate::pipeline) fn split(sizes: &mut Sizes, limits: &CudaLimits, spec: &
     let carried = usize::try_from(for_buffers / buffer_bytes).unwrap_or(usize::MAX);
     let buffers = carried.max(2).min(sizes.max_buffers);
     let arena_bytes = (memory_bytes - buffers as u64 * buffer_bytes) / ALIGN * ALIGN;
-    let pinned = sizes.memory_bytes / 4;
-    sizes.workers = sizes.workers.min(usize::try_from(pinned / (SLOTS * LEAST_SLOT)).unwrap_or(usize::MAX)).max(1);
-    let slots = SLOTS * sizes.workers as u64;
-    let slot_bytes = (pinned / slots / PAGE * PAGE).clamp(LEAST_SLOT, MOST_SLOT);
-    sizes.gpu = Some(GpuSizes { memory_bytes, buffer_bytes, buffers, arena_bytes, slot_bytes, slots });
+    let most_workers = sizes.workers;
+    let (workers, slots, slot_bytes) = staging(sizes.memory_bytes, most_workers);
+    sizes.workers = workers;
+    sizes.gpu = Some(GpuSizes { memory_bytes, buffer_bytes, buffers, arena_bytes, slot_bytes, slots, most_workers });
     Ok(())
 }
 
@@ -79,6 +108,7 @@ pub(in crate::pipeline) fn split(sizes: &mut Sizes, limits: &CudaLimits, spec: &
 mod tests {
     use super::*;
     use crate::Dtype;
+    use crate::pipeline::budget::fit;
 
     fn sizes(batch: usize, host: u64, workers: usize) -> Sizes {
         Sizes {
@@ -112,6 +142,29 @@ mod tests {
         assert!(gpu.buffers == 2 && gpu.arena_bytes == LEAST_ARENA, "{gpu:?}");
         let error = split_of(1000, 2 * 1024 + (1 << 20) - 1, 1 << 30, 2, usize::MAX).err().unwrap();
         assert_eq!(error.status(), Status::Budget);
+    }
+
+    /// More memory stages more: what was short by the arithmetic alone was short again.
+    #[test]
+    fn the_limit_that_a_message_asks_for_is_enough() {
+        for workers in [1, 3, 64, 1024] {
+            for host in [0, 1 << 20, 1_200_000, 4 << 20, 11 << 20] {
+                let gpu = split_of(1000, 4 << 20, host, workers, 7).unwrap().gpu.unwrap();
+                for (decode, plan) in [
+                    (LEAST_DECODE_BYTES, 0),
+                    (LEAST_DECODE_BYTES, 5000),
+                    (12_345_678, 0),
+                    (12_345_678, 777_777),
+                    (1 << 40, 1),
+                ] {
+                    let enough = gpu.enough_host_bytes(decode, plan);
+                    let followed = split_of(1000, 4 << 20, enough, workers, 7).unwrap();
+                    assert!(fit(&followed, decode, plan).is_some(), "{workers} {host} {decode} {plan} {enough}");
+                    assert!(enough <= (decode + plan) / 3 * 4 + (3 << 20), "{enough} is more than that");
+                }
+                assert_eq!(gpu.enough_host_bytes(u64::MAX, 1), u64::MAX);
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::error::Result;
 use damacy_cuda::{
     BufferFence, ConsumerStream, Device, DeviceMemory, DevicePointer, Event, ForeignEvent, Priority, Stream,
 };
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// An output buffer. It keeps the device's context alive, so it may outlive its pipeline; any thread may drop it, which
 /// waits for the work that was queued on it.
@@ -15,8 +15,11 @@ pub(in crate::pipeline) struct GpuBuffer {
 }
 
 struct Inner {
-    memory: DeviceMemory,
+    /// Goes first: it waits for the consumers.
     fence: BufferFence,
+    /// For copies of the batch and for events of consumers, apart from the pipeline's streams: made when first needed.
+    aside: OnceLock<Stream>,
+    memory: DeviceMemory,
     /// When the batch in it is written; none before the first.
     ready: Mutex<Option<Event>>,
 }
@@ -25,8 +28,8 @@ impl GpuBuffer {
     /// A buffer of `len` bytes.
     pub(super) fn new(device: &Device, len: usize) -> Result<GpuBuffer> {
         let memory = DeviceMemory::new(device, len, "an output buffer").map_err(failed("pop"))?;
-        let fence = BufferFence::new(device).map_err(failed("pop"))?;
-        Ok(GpuBuffer { inner: InProcess::new(Inner { memory, fence, ready: Mutex::new(None) }) })
+        let inner = Inner { fence: BufferFence::new(device), aside: OnceLock::new(), memory, ready: Mutex::new(None) };
+        Ok(GpuBuffer { inner: InProcess::new(inner) })
     }
 
     /// Its address on the GPU.
@@ -74,16 +77,14 @@ impl GpuBuffer {
         self.ready().map_or(Ok(()), |ready| ready.synchronize().map_err(failed("pop")))
     }
 
-    /// Makes a consumer's stream wait until the batch is written.
+    /// Makes a consumer's stream wait until the batch is written. Called by the consumer's thread.
     ///
     /// # Errors
     /// `Cuda` for a stream that the driver does not know.
     pub(super) fn before_read(&self, stream: ConsumerStream) -> Result<()> {
-        match (stream, self.ready()) {
-            (ConsumerStream::Stream(stream), Some(ready)) => {
-                stream.wait(self.inner.memory.device(), &ready).map_err(failed("export"))
-            }
-            _ => Ok(()),
+        match stream.here().zip(self.ready()) {
+            Some((stream, ready)) => stream.wait(self.inner.memory.device(), &ready).map_err(failed("export")),
+            None => Ok(()),
         }
     }
 
@@ -99,7 +100,8 @@ impl GpuBuffer {
     /// # Errors
     /// `Cuda` for an event that the driver does not know.
     pub(super) fn wait_for(&self, event: ForeignEvent) -> Result<()> {
-        self.inner.fence.wait_for(event).map_err(failed("release"))
+        let wait = || self.inner.fence.wait_for(event, self.inner.aside()?);
+        wait().map_err(failed("release"))
     }
 
     /// A new buffer with the batch's first bytes, which is ready when they are copied; nobody waits for that here.
@@ -110,7 +112,7 @@ impl GpuBuffer {
         let device = self.inner.memory.device();
         let copy = GpuBuffer::new(device, len)?;
         let queue = || -> damacy_cuda::Result<Event> {
-            let stream = Stream::new(device, Priority::High)?;
+            let stream = self.inner.aside()?;
             if let Some(ready) = self.ready() {
                 stream.wait(&ready)?;
             }
@@ -123,17 +125,28 @@ impl GpuBuffer {
         Ok(copy)
     }
 
-    /// Copies the batch's first bytes to the host, and waits for them.
+    /// Copies the batch's first bytes to the host, and waits for them; for nothing that consumers have queued.
     ///
     /// # Errors
     /// The driver's.
     pub fn copy_to(&self, host: &mut [u8]) -> Result<()> {
-        let device = self.inner.memory.device();
-        let stream = Stream::new(device, Priority::High).map_err(failed("export"))?;
-        if let Some(ready) = self.ready() {
-            stream.wait(&ready).map_err(failed("export"))?;
+        let mut copy = || {
+            let stream = self.inner.aside()?;
+            if let Some(ready) = self.ready() {
+                stream.wait(&ready)?;
+            }
+            stream.read(self.inner.memory.range(0, host.len())?, host)
+        };
+        copy().map_err(failed("export"))
+    }
+}
+
+impl Inner {
+    fn aside(&self) -> damacy_cuda::Result<&Stream> {
+        if let Some(stream) = self.aside.get() {
+            return Ok(stream);
         }
-        let from = self.inner.memory.range(0, host.len()).map_err(failed("export"))?;
-        stream.read(from, host).map_err(failed("export"))
+        let stream = Stream::new(self.memory.device(), Priority::High)?;
+        Ok(self.aside.get_or_init(|| stream))
     }
 }

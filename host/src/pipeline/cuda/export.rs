@@ -27,7 +27,7 @@ impl BatchData {
     /// stream's handle. The stream waits until the batch is written; nobody else does. On the CPU the stream is ignored.
     ///
     /// # Errors
-    /// `Inval` for 0, which is ambiguous, and below -1; `Cuda` for a handle that the driver does not know.
+    /// `Inval` for 0, which is ambiguous, below -1, and for a stream that is being captured into a CUDA graph; `Cuda` for a handle that the driver does not know.
     pub fn export(&self, stream: Option<i64>) -> Result<Export> {
         let Some(buffer) = self.gpu() else { return Ok(Export { data: self.clone(), stream: None }) };
         let stream = ConsumerStream::parse(stream).map_err(refused)?;
@@ -39,7 +39,7 @@ impl BatchData {
     /// this has returned. On the CPU it is ignored.
     ///
     /// # Errors
-    /// `Inval` for a handle below 1, `Cuda` for one that the driver does not know.
+    /// `Inval` for a handle below 1, and for an event that was recorded in the capture of a CUDA graph; `Cuda` for one that the driver does not know.
     pub fn hold_until(&self, event: i64) -> Result<()> {
         let Some(buffer) = self.gpu() else { return Ok(()) };
         let event = ForeignEvent::parse(event).map_err(|error| super::failed("release")(error))?;
@@ -51,6 +51,7 @@ impl BatchData {
 /// that was queued on it.
 pub struct GpuCopy {
     buffer: GpuBuffer,
+    stream: ConsumerStream,
 }
 
 impl GpuCopy {
@@ -72,7 +73,13 @@ impl BatchData {
         let stream = ConsumerStream::parse(stream).map_err(refused)?;
         let buffer = buffer.duplicate(self.len())?;
         buffer.before_read(stream)?;
-        Ok(GpuCopy { buffer })
+        Ok(GpuCopy { buffer, stream })
+    }
+}
+
+impl Drop for GpuCopy {
+    fn drop(&mut self) {
+        self.buffer.consumer_done(self.stream);
     }
 }
 

@@ -2,15 +2,15 @@
 
 use super::budget::GpuSizes;
 use super::buffer::GpuBuffer;
+use super::failed;
 use super::layout::Layout;
 use super::notes;
 use super::process::InProcess;
-use super::{Segment, failed};
 use crate::error::{Error, Result};
 use crate::pipeline::config::{Sizes, describe_batch};
 use crate::pipeline::executor::CudaExecutor;
 use crate::{BatchSpec, Status};
-use damacy_cuda::{Arena, Assembler, Device, DeviceChoice, StagingRing};
+use damacy_cuda::{Arena, Assembler, Device, DeviceChoice, Reserved, StagingRing};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared by planner and workers. What it holds on the GPU is given back by [`Gpu::close`], whoever still holds it.
@@ -120,12 +120,12 @@ impl Gpu {
         self.spec.shape.iter().product::<u64>() * self.spec.samples * self.spec.dtype.width() as u64
     }
 
-    /// A place for a window, or none while those under way take the room.
+    /// A place for a window, or none while those under way take the room. Makes no driver call.
     ///
     /// # Errors
-    /// `Cuda`.
-    pub fn reserve(&self, layout: &Layout) -> Result<Option<Segment>> {
-        self.work()?.arena().try_reserve(layout.bytes() as usize).map_err(failed("plan"))
+    /// `Shutdown` after the close.
+    pub fn reserve(&self, layout: &Layout) -> Result<Option<Reserved>> {
+        Ok(self.work()?.arena().try_reserve(layout.bytes() as usize))
     }
 
     /// Wakes workers that wait for the GPU.
@@ -144,16 +144,7 @@ impl Gpu {
 
 /// Opens the device, and says what of it may surprise.
 fn open_device(index: Option<u32>) -> Result<Device> {
-    let open = |choice| Device::open(choice).map_err(failed("config"));
-    let device = match index {
-        Some(index) => open(DeviceChoice::Index(index))?,
-        None => match Device::open(DeviceChoice::Current) {
-            Ok(device) => device,
-            // No context is current here.
-            Err(damacy_cuda::Error::Argument(_)) => open(DeviceChoice::Index(0))?,
-            Err(error) => return Err(failed("config")(error)),
-        },
-    };
+    let device = Device::open(index.map_or(DeviceChoice::Current, DeviceChoice::Index)).map_err(failed("config"))?;
     let devices = damacy_cuda::device_count().map_err(failed("config"))?;
     notes::say(&device, index, devices);
     Ok(device)

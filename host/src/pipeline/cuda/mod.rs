@@ -17,7 +17,6 @@ mod window;
 
 pub(super) use budget::{GpuSizes, split};
 pub(super) use buffer::GpuBuffer;
-pub(super) use damacy_cuda::Segment;
 pub use export::{Export, GpuCopy};
 pub(super) use gpu::{Gpu, bind_worker};
 pub(super) use layout::Layout;

@@ -1,5 +1,6 @@
 //! A worker's way to the GPU: decoded chunks -> staging slots -> the arena; the last chunk of a batch -> its launch.
 
+use super::buffer::GpuBuffer;
 use super::failed;
 use super::gpu::{Gpu, Work};
 use super::window::GpuWindow;
@@ -11,7 +12,12 @@ use crate::pipeline::window::Window;
 use damacy_cuda::DevicePointer;
 use damacy_cuda::table::Table;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often a capture is asked after: nothing tells its end.
+const CAPTURE_POLL: Duration = Duration::from_millis(1);
+/// After this long, that is said in the log.
+const WARN_CAPTURED: Duration = Duration::from_secs(10);
 
 /// Belongs to one worker.
 pub(in crate::pipeline) struct Upload {
@@ -72,11 +78,33 @@ impl Upload {
         let placed = work.assembler().place_table(&table, work.arena(), place, work.staging());
         let placed = placed.map_err(failed("assemble"))?.ok_or_else(closed)?;
         figures.upload_bytes += table.bytes() as u64;
+        settle(&work, output)?;
         let ready = work.assembler().assemble(&placed, output.place(), output.fence()).map_err(failed("assemble"))?;
         segment.read_until(&ready);
         output.set_ready(ready);
         Ok(())
     }
+}
+
+/// Waits until nobody who used the buffer before is hidden behind a CUDA graph that is being captured.
+fn settle(work: &Work, output: &GpuBuffer) -> Result<()> {
+    let begun = Instant::now();
+    let mut warned = false;
+    while !output.fence().settle() {
+        if work.staging().is_closed() {
+            return Err(closed());
+        }
+        if !warned && begun.elapsed() > WARN_CAPTURED {
+            warned = true;
+            log::warn!(
+                "a batch has waited {} s for the end of a CUDA graph's capture, during which a tensor of an earlier batch was \
+                 dropped; drop them before a capture begins",
+                WARN_CAPTURED.as_secs()
+            );
+        }
+        std::thread::sleep(CAPTURE_POLL);
+    }
+    Ok(())
 }
 
 /// Kernels read whole words of 16 bytes, so a chunk ends with one.

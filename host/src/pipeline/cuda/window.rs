@@ -1,7 +1,9 @@
 //! A window on the GPU: its layout and its segment of the arena, until its last batch is started.
 
+use super::failed;
 use super::layout::Layout;
-use damacy_cuda::Segment;
+use crate::error::Result;
+use damacy_cuda::{Reserved, Segment};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,10 +16,14 @@ pub(in crate::pipeline) struct GpuWindow {
 }
 
 impl GpuWindow {
-    /// A window whose chunks go into `segment`.
-    pub fn new(layout: Layout, segment: Segment) -> GpuWindow {
+    /// A window whose chunks go into a segment, once what was there is read.
+    ///
+    /// # Errors
+    /// `Cuda`.
+    pub fn new(layout: Layout, segment: Reserved) -> Result<GpuWindow> {
+        let segment = segment.open().map_err(failed("plan"))?;
         let missing = (0..layout.chunk_count()).map(|_| AtomicBool::new(false)).collect();
-        GpuWindow { layout, segment: Mutex::new(Some(Arc::new(segment))), missing }
+        Ok(GpuWindow { layout, segment: Mutex::new(Some(Arc::new(segment))), missing })
     }
 
     pub(super) fn layout(&self) -> &Layout {

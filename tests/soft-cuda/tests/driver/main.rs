@@ -1,5 +1,6 @@
 //! The soft driver as a program sees it: through the exported calls of the built library.
 
+mod capture;
 mod contexts;
 mod devices;
 mod failures;

@@ -83,6 +83,11 @@ driver! {
     cuStreamDestroy_v2(u64);
     cuStreamSynchronize(u64);
     cuStreamQuery(u64);
+    cuStreamBeginCapture_v2(u64, c_uint);
+    cuStreamEndCapture(u64, *mut u64);
+    cuStreamIsCapturing(u64, *mut c_uint);
+    cuThreadExchangeStreamCaptureMode(*mut c_uint);
+    cuGraphDestroy(u64);
     cuStreamWaitEvent(u64, u64, c_uint);
     cuStreamGetCtx(u64, *mut u64);
     cuStreamGetPriority(u64, *mut c_int);

@@ -53,6 +53,21 @@ fn samples_too_large_for_memory_are_refused() {
     assert!(matches!(refused(&[1 << 60]), TableError::TooLarge { .. }));
 }
 
+/// A row of 2^32 + 5 bytes became one of 5.
+#[test]
+fn rows_longer_than_kernels_count_are_refused() {
+    let longest = (1u64 << 31) - 1;
+    for (elements, taken) in [(longest, true), (longest + 1, false), ((1 << 32) + 5, false)] {
+        let mut table = Table::new(Dtype::U8, 1, &[elements], 0).expect("an address space holds it");
+        let fill =
+            Use { source: SourceType::U8, content: Content::Fill(&[7]), extent: &[elements], target: &[0], sample: 0 };
+        match table.push(&fill) {
+            Ok(()) => assert!(taken && u64::from(table.uses()[0].row_elements) == elements, "{elements}"),
+            Err(error) => assert!(!taken && error.to_string().contains("elements a row"), "{elements}: {error}"),
+        }
+    }
+}
+
 #[test]
 fn empty_boxes_add_nothing() {
     let mut table = table();
