@@ -6,13 +6,14 @@
 //! 2. What 1, 2 and 64 threads get when each calls again at once.
 //! 3. 64 tenants, one thread each, Poisson arrivals in an open loop at 40 % of the capacity that 64 threads had: the latency of
 //!    a call counts from when it should have begun.
+//!    First the same calls without a pool, each in an instance on its own thread: what the machine and its scheduler make of them.
 //! 4. The same beside an attacker: two threads that ask for the most expensive things that the default limits allow, without a pause.
 
 use damacy::pool::{Arrays, Document, PlanJob, PlannerPool, PoolConfig, TenantLimits};
 use damacy::sandbox::{GuestLimits, Sandbox};
 use damacy::{BatchSpec, Dtype};
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat, parse};
-use damacy_core::planner::SampleBox;
+use damacy_core::planner::{PlanLimits, Request, SampleBox};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -113,17 +114,9 @@ fn one_core(arrays: &[ArrayMetadata]) {
     a_second("plan, from a document", &mut || from_documents(job()));
     a_second("parse a document", &mut || drop(tenant.parse_metadata(&documents[0]).expect("an array")));
     let mut guest = sandbox.guest(GuestLimits::default()).expect("a guest");
-    let limits = damacy_core::planner::PlanLimits::default();
     a_second("plan, in a kept instance", &mut || {
         let job = job();
-        let request = damacy_core::planner::Request {
-            spec: &spec,
-            arrays,
-            samples: job.samples,
-            missing: &[],
-            encoded_ratios: &[],
-            limits,
-        };
+        let request = request(&spec, arrays, job.samples);
         drop(black_box(guest.plan(&request).expect("a plan")));
     });
 }
@@ -156,45 +149,93 @@ fn capacity(arrays: &[ArrayMetadata], threads: u64) -> f64 {
     calls / 2.0
 }
 
-/// Sorted latencies of `TENANTS` tenants at `rate` calls a second together.
-fn open_loop(arrays: &[ArrayMetadata], rate: f64, attackers: usize) -> Vec<Duration> {
-    let pool = pool();
+/// Sorted latencies.
+struct Latencies {
+    /// From when a call was due to its answer.
+    all: Vec<Duration>,
+    /// From when a call was due until its thread made it: the system's share, and what the tenant's last call took too long.
+    late: Vec<Duration>,
+}
+
+/// Latencies of `TENANTS` tenants at `rate` calls a second together, through a pool or without any.
+fn open_loop(arrays: &[ArrayMetadata], rate: f64, pool: Option<&PlannerPool>, attackers: usize) -> Latencies {
     let stop = AtomicBool::new(false);
     let started = Instant::now() + Duration::from_millis(100);
+    let sandbox = Sandbox::shared().expect("a sandbox");
     thread::scope(|scope| {
         for attacker in 0..attackers {
-            let (pool, stop) = (&pool, &stop);
+            let (pool, stop) = (pool.expect("attackers need a pool"), &stop);
             scope.spawn(move || attack(pool, attacker, stop));
         }
         let tenants: Vec<_> = (0..TENANTS as u64)
             .map(|tenant| {
-                let pool = &pool;
+                let sandbox = &sandbox;
                 scope.spawn(move || {
                     let (spec, mut random) = (spec(), Random(tenant * 7919 + 1));
-                    let (crops, tenant) = (crops(&mut random), pool.tenant(format!("{tenant}")));
-                    let (mut due, mut latencies) = (started, Vec::new());
+                    let (crops, name) = (crops(&mut random), format!("{tenant}"));
+                    let tenant = pool.map(|pool| pool.tenant(name));
+                    let (mut due, mut all, mut late) = (started, Vec::new(), Vec::new());
                     loop {
                         due += Duration::from_secs_f64(random.exponential() * TENANTS as f64 / rate);
                         if due > started + 4 * SECOND {
-                            return latencies;
+                            return (all, late);
                         }
                         thread::sleep(due.saturating_duration_since(Instant::now()));
-                        tenant.plan(&PlanJob::new(&spec, Arrays::Parsed(arrays), &crops)).expect("a plan");
-                        latencies.push(due.elapsed());
+                        late.push(due.elapsed());
+                        match &tenant {
+                            Some(tenant) => {
+                                let job = PlanJob::new(&spec, Arrays::Parsed(arrays), &crops);
+                                drop(black_box(tenant.plan(&job).expect("a plan")));
+                            }
+                            None => {
+                                let request = request(&spec, arrays, &crops);
+                                let mut guest = sandbox.guest(GuestLimits::default()).expect("a guest");
+                                drop(black_box(guest.plan(&request).expect("a plan")));
+                            }
+                        }
+                        all.push(due.elapsed());
                     }
                 })
             })
             .collect();
-        let mut latencies: Vec<_> = tenants.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect();
+        let (mut all, mut late) = (Vec::new(), Vec::new());
+        for thread in tenants {
+            let (some, some_late) = thread.join().expect("no panic");
+            all.extend(some);
+            late.extend(some_late);
+        }
         stop.store(true, Ordering::Relaxed);
-        latencies.sort_unstable();
-        if let Some(metrics) = pool.metrics("mallory") {
+        all.sort_unstable();
+        late.sort_unstable();
+        if let Some(metrics) = pool.and_then(|pool| pool.metrics("mallory")) {
             println!(
                 "  the attacker: {} calls, {:?} running, {:?} waiting, p99 {:?}",
                 metrics.calls, metrics.run_time, metrics.wait_time, metrics.p99
             );
         }
-        latencies
+        Latencies { all, late }
+    })
+}
+
+fn request<'a>(spec: &'a BatchSpec, arrays: &'a [ArrayMetadata], samples: &'a [SampleBox]) -> Request<'a> {
+    Request { spec, arrays, samples, missing: &[], encoded_ratios: &[], limits: PlanLimits::default() }
+}
+
+/// The part of a second that threads which only read the clock, one for each place, lose to the machine in gaps of 0.5 ms or more.
+fn gaps() -> f64 {
+    let spin = || {
+        let (started, mut last, mut lost) = (Instant::now(), Instant::now(), Duration::ZERO);
+        while started.elapsed() < SECOND {
+            let now = Instant::now();
+            let gap = now - last;
+            lost += if gap >= Duration::from_micros(500) { gap } else { Duration::ZERO };
+            last = now;
+        }
+        lost.as_secs_f64()
+    };
+    thread::scope(|scope| {
+        let threads = [scope.spawn(spin), scope.spawn(spin)];
+        threads.map(|thread| thread.join().expect("no panic")).iter().sum::<f64>() / 2.0
     })
 }
 
@@ -234,16 +275,24 @@ fn main() {
     capacity(&arrays, 2);
     let capacity = capacity(&arrays, TENANTS as u64);
     let mut quiet = Duration::ZERO;
-    for (name, attackers) in [("64 tenants at 40 %", 0), ("with an attacker", 2)] {
-        let latencies = open_loop(&arrays, 0.4 * capacity, attackers);
-        let at = |permille: usize| latencies[latencies.len() * permille / 1000];
-        let (p50, p99, p999) = (at(500), at(990), at(999));
+    for (name, pooled, attackers) in
+        [("the same calls without a pool", false, 0), ("64 tenants at 40 %", true, 0), ("with an attacker", true, 2)]
+    {
+        println!("{:<44} {:.2} % of the time", "lost in gaps of 0.5 ms by threads that spin", 100.0 * gaps());
+        let pool = pooled.then(pool);
+        let Latencies { all, late } = open_loop(&arrays, 0.4 * capacity, pool.as_ref(), attackers);
+        let at = |of: &[Duration], permille: usize| of[of.len() * permille / 1000];
+        let (p50, p99, p999) = (at(&all, 500), at(&all, 990), at(&all, 999));
         let times = if attackers == 0 {
             quiet = p99;
             String::new()
         } else {
-            format!(", {:.2} times that without", p99.as_secs_f64() / quiet.as_secs_f64())
+            format!(" ({:.2} times that without)", p99.as_secs_f64() / quiet.as_secs_f64())
         };
-        println!("{name:<44} {} calls, p50 {p50:?}, p99 {p99:?}{times}, p99.9 {p999:?}", latencies.len());
+        let late = at(&late, 990);
+        println!(
+            "{name:<44} {} calls, p50 {p50:?}, p99 {p99:?}{times}, p99.9 {p999:?}; begun late, p99: {late:?}",
+            all.len()
+        );
     }
 }

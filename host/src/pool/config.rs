@@ -57,9 +57,10 @@ impl Default for TenantLimits {
 /// Limits of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolConfig {
-    /// Calls that run at a time, of all tenants. Default: the cores that this process may use.
+    /// Calls that run at a time, of all tenants: four times as many while they are short, which is until a tick of 5 ms finds them
+    /// running. Default: the cores that this process may use.
     pub running: usize,
-    /// Calls that may stand still since others have their places. They keep their instances, so the pool's have `running + standing`
+    /// Calls that may stand still since others have their places. They keep their instances, so the pool's have `4 * running + standing`
     /// times [`TenantLimits::memory_bytes`] at the most. With so many, no place changes hands before a call ends. Default 256.
     pub standing: usize,
     /// Tenants that the pool keeps limits and figures of, 2 KiB each. Default 10,000.

@@ -1,6 +1,7 @@
 //! Who runs next: calls enter, wait for their turn, run, give way, and leave.
 //!
-//! All under one lock that is held for look-ups only. Tenants with waiting calls stand in a ring; whoever is at its head and may run
+//! All under one lock that is held for look-ups only. A few short calls share a place; a call that is not short at a tick gives way while
+//! more run than there are places. Tenants with waiting calls stand in a ring; whoever is at its head and may run
 //! another call gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
 //! run for the longest, if that is much longer than its own tenant has. Running calls look at their ticks whether that is so for one
 //! that waits. The other stands still as soon as it notices, mostly within microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
@@ -21,6 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// So many short calls share a place. To hand a place from thread to thread costs about as much as a small call takes, so that calls
+/// that waited for each other would need twice the time; the system lets threads that are there already take turns for less.
+const SHARED_BY: usize = 4;
+
 pub(super) struct Queue {
     config: PoolConfig,
     pub(super) sandbox: Arc<Sandbox>,
@@ -30,13 +35,14 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(config: PoolConfig, sandbox: Arc<Sandbox>) -> Queue {
-        let state = State { most_standing: config.standing, ..State::default() };
+        let (places, most_running) = (config.running, config.running.saturating_mul(SHARED_BY));
+        let state = State { places, most_running, most_standing: config.standing, ..State::default() };
         Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::new(state) }
     }
 
     /// Instances at a time: of calls that run, and of those that stand still.
     pub(super) fn most_instances(&self) -> usize {
-        self.config.running.saturating_add(self.config.standing)
+        self.config.running.saturating_mul(SHARED_BY).saturating_add(self.config.standing)
     }
 
     /// The limits of a tenant, which is known from now on.
@@ -48,7 +54,7 @@ impl Queue {
         let mut state = self.lock();
         self.known(&mut state, name)?.limits = limits;
         // It may run more calls at a time than before.
-        let admitted = state.admit_next(self.config.running);
+        let admitted = state.admit_next();
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
         Ok(())
@@ -95,12 +101,13 @@ impl Queue {
     pub(super) fn enter(&self, turn: &Arc<Turn>, max_wait: Duration) -> Result<(), PoolError> {
         let mut state = self.lock();
         let now = Instant::now();
-        let mut free = state.running.len() < self.config.running;
+        let mut free = state.running.len() < state.places;
+        let shares = state.running.len() < state.most_running;
         let tenant = self.known(&mut state, &turn.tenant)?;
         let (waiting, most) = (tenant.waiting.len(), tenant.limits.waiting);
         if tenant.running < tenant.limits.running && waiting == 0 {
             let interrupts = !free && state.take_place(&turn.tenant, now);
-            free |= interrupts;
+            free |= interrupts || shares;
             if free {
                 state.start(turn, now);
                 drop(state);
@@ -136,7 +143,7 @@ impl Queue {
         state.stop_running(turn);
         state.standing += 1;
         state.list(&turn.tenant, |waiting| waiting.push_front(turn.clone()));
-        let admitted = state.admit_next(self.config.running);
+        let admitted = state.admit_next();
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
         let waited = self.wait(turn, max_wait);
@@ -144,13 +151,16 @@ impl Queue {
         waited
     }
 
-    /// At a running call's tick: whoever waits and has become much lighter than one that runs gets its place.
+    /// At a running call's tick: calls that are not short give way while more run than there are places; and whoever waits and has
+    /// become much lighter than one that runs gets its place.
     pub(super) fn look(&self) {
         let mut state = self.lock();
+        let now = Instant::now();
+        state.clear_places(now);
         if state.ring.is_empty() {
             return;
         }
-        let admitted = state.take_places(Instant::now());
+        let admitted = state.take_places(now);
         drop(state);
         if !admitted.is_empty() {
             admitted.iter().for_each(|turn| turn.wake());
@@ -165,7 +175,7 @@ impl Queue {
         if let Some(tenant) = state.tenants.get_mut(&turn.tenant) {
             tenant.counted.add(used, refused);
         }
-        let admitted = state.admit_next(self.config.running);
+        let admitted = state.admit_next();
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
     }

@@ -13,13 +13,14 @@ pub(super) struct Turn {
     cancel: Option<Cancel>,
     admitted: AtomicBool,
     gives_way: AtomicBool,
+    stood_still: AtomicBool,
 }
 
 impl Turn {
     /// A call by this thread.
     pub(super) fn new(tenant: Arc<str>, cancel: Option<Cancel>) -> Turn {
-        let (admitted, gives_way) = (AtomicBool::new(false), AtomicBool::new(false));
-        Turn { tenant, thread: thread::current(), cancel, admitted, gives_way }
+        let [admitted, gives_way, stood_still] = [false; 3].map(AtomicBool::new);
+        Turn { tenant, thread: thread::current(), cancel, admitted, gives_way, stood_still }
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -36,9 +37,15 @@ impl Turn {
         self.admitted.store(true, Ordering::Release);
     }
 
-    /// It waits from now on.
+    /// It stands still from now on.
     pub(super) fn suspend(&self) {
+        self.stood_still.store(true, Ordering::Relaxed);
         self.admitted.store(false, Ordering::Release);
+    }
+
+    /// Whether it is known not to be short, since it once gave way.
+    pub(super) fn stood_still(&self) -> bool {
+        self.stood_still.load(Ordering::Relaxed)
     }
 
     /// Whether another one asked it to give way.

@@ -20,6 +20,10 @@ pub(super) struct State {
     /// Tenants with waiting calls, each once.
     pub(super) ring: VecDeque<Arc<str>>,
     pub(super) running: Vec<Running>,
+    /// Calls that run at a time when some of them are not short.
+    pub(super) places: usize,
+    /// Calls that run at a time, all short.
+    pub(super) most_running: usize,
     /// Calls that run still, but whose places others have.
     pub(super) leaving: Vec<Running>,
     /// Calls that stand still, with their instances.
@@ -77,14 +81,19 @@ impl State {
     }
 
     /// Fills the free places; gives the calls to wake.
-    pub(super) fn admit_next(&mut self, most: usize) -> Vec<Arc<Turn>> {
+    pub(super) fn admit_next(&mut self) -> Vec<Arc<Turn>> {
         let mut admitted = Vec::new();
-        // Tenants passed over since they run as many calls as they may.
+        // Tenants passed over since they run as many calls as they may, or their next call needs a place that is not shared.
         let mut passed = 0;
-        while self.running.len() < most && passed < self.ring.len() {
+        while self.running.len() < self.most_running && passed < self.ring.len() {
+            let full = self.running.len() >= self.places;
             let Some(name) = self.ring.pop_front() else { break };
             let Some(tenant) = self.tenants.get_mut(&name) else { continue };
-            if tenant.running >= tenant.limits.running && !tenant.waiting.is_empty() {
+            let Some(next) = tenant.waiting.front() else {
+                tenant.in_ring = false;
+                continue;
+            };
+            if tenant.running >= tenant.limits.running || full && next.stood_still() {
                 self.ring.push_back(name);
                 passed += 1;
                 continue;
@@ -93,6 +102,15 @@ impl State {
             admitted.extend(self.admit_one(name, Instant::now()));
         }
         admitted
+    }
+
+    /// While more calls run than there are places, those that are not short give way, the heaviest tenant's first.
+    pub(super) fn clear_places(&mut self, now: Instant) {
+        while self.running.len() > self.places && self.leaving.len() + self.standing < self.most_standing {
+            let long = |so_far: f64, _: &Running| so_far > MORE;
+            let Some((_, at)) = self.heaviest(now, long) else { return };
+            self.ask_to_leave(at);
+        }
     }
 
     /// Has calls of much heavier tenants give their places to those that wait; gives the calls to wake. What was not heavier when a
@@ -128,18 +146,27 @@ impl State {
         if self.leaving.len() + self.standing >= self.most_standing {
             return false;
         }
-        let load = |name| self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
-        let own = load(name);
-        let others = self.running.iter().enumerate().filter(|(_, running)| running.turn.tenant != *name);
-        let loads = others.map(|(at, running)| {
-            let so_far = now.saturating_duration_since(running.since).as_secs_f64();
-            (load(&running.turn.tenant) + so_far, at)
-        });
-        let heaviest = loads.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let own = self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
+        let heaviest = self.heaviest(now, |_, running| running.turn.tenant != *name);
         let Some((_, at)) = heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) else { return false };
+        self.ask_to_leave(at);
+        true
+    }
+
+    /// Of the running calls that are `meant`, by how long they have run so far, seconds: the load, with that, and the position of the
+    /// one whose tenant has the most.
+    fn heaviest(&self, now: Instant, meant: impl Fn(f64, &Running) -> bool) -> Option<(f64, usize)> {
+        let loads = self.running.iter().enumerate().filter_map(|(at, running)| {
+            let so_far = now.saturating_duration_since(running.since).as_secs_f64();
+            let load = self.tenants.get(&running.turn.tenant).map_or(0.0, |tenant| tenant.load.now(now));
+            meant(so_far, running).then_some((load + so_far, at))
+        });
+        loads.max_by(|(a, _), (b, _)| a.total_cmp(b))
+    }
+
+    fn ask_to_leave(&mut self, at: usize) {
         let leaves = self.running.swap_remove(at);
         leaves.turn.give_way();
         self.leaving.push(leaves);
-        true
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A queue whose tenants wait with so many calls each, in this order of arrival.
+/// A queue whose tenants wait with so many calls each, in this order of arrival. No place is shared.
 fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
     let limits = TenantLimits { running: 1, ..TenantLimits::default() };
     let config = PoolConfig { running, limits, ..PoolConfig::default() };
@@ -10,6 +10,7 @@ fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
     for &(name, calls) in tenants {
         let name = Arc::from(name);
         let mut state = queue.lock();
+        state.most_running = running;
         for _ in 0..calls {
             let turn = Arc::new(Turn::new(Arc::clone(&name), None));
             queue.known(&mut state, &name).expect("known");
@@ -21,7 +22,7 @@ fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
 
 /// The next calls that are admitted while those before them run.
 fn admit(queue: &Queue) -> Vec<Arc<Turn>> {
-    queue.lock().admit_next(queue.config.running)
+    queue.lock().admit_next()
 }
 
 fn names(turns: &[Arc<Turn>]) -> String {
@@ -101,4 +102,28 @@ fn no_place_is_taken_while_too_many_calls_stand_still() {
     assert!(!running[0].gives_way());
     state.standing = 0;
     assert_eq!(names(&state.take_places(Instant::now())), "new");
+}
+
+#[test]
+fn short_calls_share_places_until_one_is_not_short() {
+    let queue = waiting(1, &[("a", 1), ("b", 1), ("c", 1)]);
+    queue.lock().most_running = 2;
+    let running = admit(&queue);
+    assert_eq!(names(&running), "ab", "two share the place, the third waits");
+    queue.lock().clear_places(Instant::now());
+    assert!(!running.iter().any(|turn| turn.gives_way()), "both are short");
+    let later = Instant::now() + Duration::from_millis(5);
+    let mut state = queue.lock();
+    state.tenants.get_mut("b").expect("known").load.add(Duration::from_millis(1), later);
+    state.clear_places(later);
+    assert_eq!([running[0].gives_way(), running[1].gives_way()], [false, true], "as many as have places go on");
+    // It stands still, and is not let in again where it would share.
+    running[1].suspend();
+    state.stop_running(&running[1]);
+    state.list(&"b".into(), |waiting| waiting.push_front(running[1].clone()));
+    assert_eq!(names(&state.admit_next()), "c");
+    state.stop_running(&running[0]);
+    assert_eq!(state.admit_next().len(), 0, "c has the place");
+    let c = state.tenants["c"].running;
+    assert_eq!(c, 1);
 }
