@@ -235,11 +235,13 @@ impl Device {
     /// capture of theirs broken.
     pub(crate) fn finish_streams(&self, current: &Current) -> Result<()> {
         // Held meanwhile, so that no stream is destroyed before it has been waited for.
-        self.streams().iter().fold(Ok(()), |before, &stream| {
+        let mut outcome = Ok(());
+        for &stream in self.streams().iter() {
             // SAFETY: in the list, so it is alive.
             let code = unsafe { (current.driver.cuStreamSynchronize)(stream) };
-            before.and(current.check("cuStreamSynchronize", code))
-        })
+            outcome = outcome.and(current.check("cuStreamSynchronize", code));
+        }
+        outcome
     }
 
     /// For destructors of memory: waits for our streams' work; false where the memory must stay because that failed. After

@@ -43,6 +43,8 @@ class Config(c.Structure):
         ("output_buffers", c.c_size_t),
         ("lookahead_samples", c.c_size_t),
         ("pop_timeout_s", c.c_double),
+        ("chunk_cache_bytes", c.c_uint64),
+        ("cuda", c.c_void_p),
     ]
 
 
