@@ -234,14 +234,14 @@ impl Device {
     /// Waits for the work queued on our streams, as whoever frees memory does: nobody else's work is waited for, and no
     /// capture of theirs broken.
     pub(crate) fn finish_streams(&self, current: &Current) -> Result<()> {
-        // Held meanwhile, so that no stream is destroyed before it has been waited for.
-        let mut outcome = Ok(());
+        let mut first = Ok(());
+        // Locked meanwhile, so that no stream is destroyed before it has been waited for.
         for &stream in self.streams().iter() {
             // SAFETY: in the list, so it is alive.
             let code = unsafe { (current.driver.cuStreamSynchronize)(stream) };
-            outcome = outcome.and(current.check("cuStreamSynchronize", code));
+            first = first.and(current.check("cuStreamSynchronize", code));
         }
-        outcome
+        first
     }
 
     /// For destructors of memory: waits for our streams' work; false where the memory must stay because that failed. After

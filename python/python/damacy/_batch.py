@@ -74,7 +74,8 @@ class Batch:
     stream by then. Work on another stream must be waited for by that one before, or given to :meth:`release` as an event.
 
     CUDA graphs: a batch is viewed before a capture begins, and copied into a tensor that the graph reads. A view that is
-    dropped while its stream is captured keeps the buffer from being written until the capture has ended.
+    dropped while its stream is captured keeps the buffer from being written until the capture has ended; the stream must
+    live until the buffer is written again, or the pipeline closed.
     """
 
     __slots__ = ("__weakref__", "_buffer", "_info")
