@@ -88,7 +88,9 @@ mod tests {
             lookahead_batches: 1,
             workers,
             max_buffers: usize::MAX,
+            limit_bytes: host,
             memory_bytes: host,
+            cache_bytes: 0,
             gpu: None,
         }
     }
