@@ -90,14 +90,16 @@ static void struct_sizes(void) {
     CHECK(stats.known.struct_size == sizeof stats && stats.known.batches == 0 && stats.later == 0);
     OK(damacy_pipeline_destroy(pipeline));
     larger.later = 1;
-    REFUSED(damacy_pipeline_create(&larger.known, &pipeline), "knows 80");
+    REFUSED(damacy_pipeline_create(&larger.known, &pipeline), "knows 88");
 
     /* A caller of the first version: members that it does not have are not read. */
-    config.struct_size = offsetof(damacy_pipeline_config, cuda);
+    config.struct_size = offsetof(damacy_pipeline_config, chunk_cache_bytes);
+    config.chunk_cache_bytes = UINT64_MAX;
     config.cuda = (const damacy_cuda_executor *)8;
     OK(damacy_pipeline_create(&config, &pipeline));
     OK(damacy_pipeline_destroy(pipeline));
     config.struct_size = sizeof config;
+    config.chunk_cache_bytes = 0;
     config.cuda = NULL;
 
     /* Not aligned. */

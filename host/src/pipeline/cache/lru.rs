@@ -154,7 +154,7 @@ mod tests {
         lru.next_window();
         assert_eq!(found(&mut lru, 9), Found::New(9));
         assert_eq!(found(&mut lru, 1), Found::Kept(1));
-        assert_eq!(found(&mut lru, 2), Found::New(2));
+        assert_eq!(found(&mut lru, 2), Found::Kept(2));
         assert_eq!(found(&mut lru, 0), Found::Passed);
     }
 
