@@ -26,16 +26,15 @@ MEASURES = {
 # (source, output, measure, what bounds it): shell patterns, the first that matches is taken.
 BOUNDS: list[tuple[str, str, str, str]] = [
     *((name, name, peer, "memory: either side is a plain copy") for name in WIDTHS for peer in ("numpy", "torch")),
-    ("[ui]8", "*", "small", "stores: four of five bytes are written, and a plain store first reads the line; memcpy does not"),
+    ("[ui]8", "*", "small", "stores: four of five bytes are written, and no faster than memcpy writes its half"),
     ("*", "*", "large", "memory, with noise: see the lowest and the highest"),
     ("f16", "*", "sandbox", "simd128 has no conversion from float16: a dozen instructions an element of four"),
-    ("[ui]64", "*", "sandbox", "simd128 has no 64-bit minimum, maximum or conversion to float: several instructions each"),
+    ("[ui]64", "*f*", "sandbox", "simd128 has no conversion from 64-bit integers to float: one by one"),
     ("f32", "[ui]64", "sandbox", "simd128 has no conversion from float to 64-bit integers: scalar"),
     ("*", "bf16", "sandbox", "arithmetic on 16-byte vectors, where native code has 64-byte ones"),
-    ("*", "*", "sandbox", "the copy into the guest's memory, and 16-byte vectors where native code has 64-byte ones"),
-    ("*", "*", "rows*", "the destination: lines a row apart, which plain stores read first; for equal types, where the flat "
-     "conversion is one memcpy, most of all"),
-    ("*", "*", "threads", "memory: one core with streaming stores takes most of what this machine's memory gives"),
+    ("*", "*", "sandbox", "the guest's loops: 16-byte vectors where native code has 64-byte ones, and deadline checks"),
+    ("*", "*", "rows*", "the destination's lines, which are a row apart"),
+    ("*", "*", "threads", "memory, and the start of a thread in each call: conversion.md has what plain copies gain"),
 ]
 
 

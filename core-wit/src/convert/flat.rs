@@ -152,8 +152,28 @@ impl Flat {
     }
 
     fn run_row(&self, src: &[u8], dst: &mut [u8]) {
+        if WHOLE_STEPS {
+            return self.run_steps(src, dst);
+        }
         // SAFETY: the row is the two slices, as far as both go.
         unsafe { self.run_rows(Rows::one(src, dst, self.widths)) };
+    }
+
+    /// Converts a row by a loop of whole steps; what is left over, at the front of a step of zeros.
+    fn run_steps(&self, src: &[u8], dst: &mut [u8]) {
+        let (src_step, dst_step) = (STEP * self.widths.0, STEP * self.widths.1);
+        let (src, src_rest) = src.split_at(src.len() - src.len() % src_step);
+        let (dst, dst_rest) = dst.split_at_mut(dst.len() - dst.len() % dst_step);
+        // SAFETY: the row is the two slices, as far as both go.
+        unsafe { self.run_rows(Rows::one(src, dst, self.widths)) };
+        if src_rest.is_empty() {
+            return;
+        }
+        let (mut from, mut to) = (Aligned([0; STEP * 8]), Aligned([0; STEP * 8]));
+        from.0[..src_rest.len()].copy_from_slice(src_rest);
+        // SAFETY: one step.
+        unsafe { self.run_rows(Rows::one(&from.0[..src_step], &mut to.0[..dst_step], self.widths)) };
+        dst_rest.copy_from_slice(&to.0[..dst_rest.len()]);
     }
 
     /// Converts rows, long ones as [`Flat::run`] does.
@@ -163,7 +183,7 @@ impl Flat {
     pub(super) unsafe fn run_plane(&self, rows: Rows) {
         // SAFETY: the caller vouches for the rows.
         unsafe {
-            if rows.len * self.widths.1 < ALIGNED_BYTES {
+            if rows.len * self.widths.1 < ALIGNED_BYTES && !WHOLE_STEPS {
                 self.run_rows(rows);
             } else {
                 rows.each(self.widths, |src, dst| self.run(src, dst));
@@ -245,7 +265,9 @@ fn copy_loop(width: usize) -> Loop {
             for (to, from) in to_lines.iter_mut().zip(lines) {
                 *to = *from;
             }
-            to_rest.copy_from_slice(rest);
+            if !to_rest.is_empty() {
+                to_rest.copy_from_slice(rest);
+            }
         };
         // SAFETY: the caller vouches for the rows.
         unsafe { rows.each((WIDTH, WIDTH), copy_row) };
@@ -260,7 +282,11 @@ fn copy_loop(width: usize) -> Loop {
 
 /// Elements in the steps of a row. Their number is known to the compiler, so that what is left over is known to be short,
 /// and its loop made for short rows. (Steps of 64 and less are unrolled before they become vectors, and slow.)
-const STEP: usize = 128;
+pub(super) const STEP: usize = 128;
+
+/// Whether the loops leave over what is less than a step. In WebAssembly, where size counts, a loop for it in each of 100
+/// pairs would be a tenth of the component.
+const WHOLE_STEPS: bool = cfg!(target_family = "wasm");
 
 /// What every level's loop does with a row. `WIDE` as in [`Lane`].
 #[inline(always)]
@@ -271,9 +297,9 @@ pub(super) fn row<S: Element + Lane<O>, O: Element, const WIDE: bool>(src: &[u8]
         }
     };
     let (src, dst) = (S::split(src), O::split_mut(dst));
-    if cfg!(target_family = "wasm") {
-        // There, size counts.
-        return each(src, dst);
+    if WHOLE_STEPS {
+        let whole = src.len().min(dst.len()) / STEP * STEP;
+        return each(&src[..whole], &mut dst[..whole]);
     }
     let ((steps, rest), (to_steps, to_rest)) = (src.as_chunks::<STEP>(), dst.as_chunks_mut::<STEP>());
     for (to, from) in to_steps.iter_mut().zip(steps) {
@@ -288,6 +314,11 @@ pub(super) const fn widths<S: Element, O: Element>() -> (usize, usize) {
 }
 
 unsafe fn baseline<S: Element + Lane<O>, O: Element>(rows: Rows) {
+    #[cfg(target_arch = "wasm32")]
+    if let Some(by_hand) = const { super::simd128::by_hand(S::KIND, O::KIND) } {
+        // SAFETY: the caller vouches for the rows.
+        return unsafe { by_hand(rows) };
+    }
     // SAFETY: the caller vouches for the rows.
     unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O, false>(src, dst)) };
 }

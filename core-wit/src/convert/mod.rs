@@ -21,6 +21,8 @@ mod gather;
 mod lane;
 mod level;
 mod rows;
+#[cfg(target_arch = "wasm32")]
+mod simd128;
 mod walk;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod x86;

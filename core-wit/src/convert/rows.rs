@@ -1,5 +1,12 @@
 //! Rows of elements that a loop converts in one call: pointers and steps in -> pairs of byte slices out.
 
+/// How far ahead of the row that is written the destination is fetched, bytes of rows. Rows lie apart, so that the CPU does
+/// not see by itself which lines come next, and a store to a line that is not in the nearest cache waits for it.
+const AHEAD_BYTES: usize = 512;
+
+/// Rows of more bytes are not fetched: within them the CPU sees it, and the longest are written past the caches.
+const LONG_BYTES: usize = 2048;
+
 /// Rows of `len` elements, a fixed step apart in the source and in the destination.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
@@ -29,7 +36,12 @@ impl Rows {
     #[inline(always)]
     pub(super) unsafe fn each(self, (src_width, dst_width): (usize, usize), convert: impl Fn(&[u8], &mut [u8])) {
         let (mut src, mut dst) = (self.src, self.dst);
+        let row_bytes = self.len * dst_width;
+        let ahead = self.dst_step.wrapping_mul(AHEAD_BYTES.div_ceil(row_bytes.max(1)) as isize);
         for _ in 0..self.rows {
+            if self.rows > 1 && row_bytes <= LONG_BYTES {
+                fetch(dst.wrapping_offset(ahead), row_bytes);
+            }
             // SAFETY: this row is one of those that the caller vouches for.
             let (from, to) = unsafe {
                 (
@@ -43,3 +55,17 @@ impl Rows {
         }
     }
 }
+
+/// Has the nearest cache fetch some bytes, which need not exist.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[inline(always)]
+fn fetch(start: *const u8, bytes: usize) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    for line in (0..bytes).step_by(64) {
+        // SAFETY: a hint, which no address makes fail; every x86-64 CPU has SSE.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line).cast()) };
+    }
+}
+
+#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+fn fetch(_: *const u8, _: usize) {}

@@ -16,6 +16,9 @@ struct List {
     bytes: usize,
 }
 
+/// Bytes of the host's cache lines: no vector that is written there or read from there lies in two.
+const LINE: usize = 64;
+
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static RESULT: Cell<List> = const { Cell::new(List { start: ptr::null(), bytes: 0 }) };
@@ -42,14 +45,16 @@ fn convert<'a>(source: u8, order: u32, output: u8, elements: &[u8], buffer: &'a 
     let (source, output) = (SourceType::from_value(source)?, Dtype::from_value(output)?);
     let order = if order == 0 { ByteOrder::Little } else { ByteOrder::Big };
     let count = elements.len() / source.width();
-    let needed = count.checked_mul(output.width()).filter(|&needed| needed <= isize::MAX as usize)?;
-    if buffer.len() < needed {
+    let needed = count.checked_mul(output.width()).filter(|&needed| needed <= isize::MAX as usize - LINE)?;
+    let room = needed + LINE;
+    if buffer.len() < room {
         // Nothing of the last result is copied over.
         buffer.clear();
-        buffer.try_reserve_exact(needed).ok()?;
-        buffer.resize(needed, 0);
+        buffer.try_reserve_exact(room).ok()?;
+        buffer.resize(room, 0);
     }
-    let converted = &mut buffer[..needed];
+    let start = buffer.as_ptr().addr().wrapping_neg() % LINE;
+    let converted = &mut buffer[start..][..needed];
     Kernel::select(source, order, output).convert(&elements[..count * source.width()], converted).ok()?;
     Some(converted)
 }

@@ -1,14 +1,14 @@
 //! One conversion on several threads: a box and its destination -> parts of about equal work, each to be converted alone.
 //!
-//! The threads are a rayon pool of the call's own; they have ended when the call returns, so a process may fork at any time. Small boxes stay on the calling thread.
+//! The calling thread takes parts too, so that only the others have to be waited for. They are the call's own and have ended
+//! when it returns, so that a process may fork at any time. Small boxes stay on the calling thread.
 
 use super::{Engine, convert_box};
 use crate::error::Result;
 use damacy_core::convert::{Crop, Kernel, LARGE_BYTES, MAX_RANK};
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::{panic, thread};
 
 /// Bytes read and written below which one thread is faster.
 const WORTH_BYTES: usize = 4 << 20;
@@ -62,54 +62,26 @@ pub fn convert_box_parallel(
     } else {
         parts.push(Part::whole(crop, dst));
     }
-    let convert = |part: Part<'_>| part.convert(engine, &kernel, src);
-    match Pool::new(threads.min(parts.len())) {
-        Some(pool) => pool.rayon.install(|| parts.into_par_iter().try_for_each(convert)),
-        None => parts.into_iter().try_for_each(convert),
-    }
-}
-
-/// Threads that have ended when this has been dropped.
-struct Pool {
-    rayon: rayon::ThreadPool,
-    _joined: Joined,
-}
-
-/// Joins on drop. In a pool it is dropped after the field that ends the threads.
-struct Joined(Vec<thread::JoinHandle<()>>);
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        for handle in self.0.drain(..) {
-            // A worker's panic has reached the caller through rayon.
-            let _ = handle.join();
+    let threads = threads.min(parts.len());
+    let parts = Mutex::new(parts.into_iter());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Result<()> {
+        while let Some(part) = next() {
+            part.convert(engine, &kernel, src)?;
         }
-    }
-}
-
-impl Pool {
-    /// `None` for one thread, and if the system refuses them.
-    fn new(threads: usize) -> Option<Pool> {
-        if threads < 2 {
-            return None;
-        }
-        let handles = Mutex::new(Vec::new());
-        let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(|worker| {
-            let name = format!("damacy-convert-{}", worker.index());
-            let handle = thread::Builder::new().name(name).spawn(|| worker.run())?;
-            handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
-            Ok(())
-        });
-        let rayon = rayon.build();
-        let joined = Joined(handles.into_inner().unwrap_or_else(PoisonError::into_inner));
-        match rayon {
-            Ok(rayon) => Some(Pool { rayon, _joined: joined }),
-            Err(error) => {
-                log::debug!("converting on one thread: {error}");
-                None
-            }
-        }
-    }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let start = |index: usize| {
+            let builder = thread::Builder::new().name(format!("damacy-convert-{index}"));
+            builder.spawn_scoped(scope, work).inspect_err(|error| log::debug!("one thread less: {error}")).ok()
+        };
+        let others: Vec<_> = (1..threads).map_while(start).collect();
+        let mine = work();
+        // The first error, after all have ended.
+        let theirs = others.into_iter().map(|other| other.join().unwrap_or_else(|reason| panic::resume_unwind(reason)));
+        theirs.fold(mine, Result::and)
+    })
 }
 
 /// A part of a checked box, and the part of the destination that it alone touches. No axis runs backwards in it.
