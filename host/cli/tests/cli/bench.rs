@@ -155,7 +155,7 @@ fn wrong_arguments_say_what_is_accepted() {
     damacy(["bench", "smoke", "--sweep", "engine"]).refused(2, &["dtype"]);
     damacy(["bench", "smoke", "--dtype", "u8,f64"]).refused(12, &["f64", "bfloat16 (bf16)"]);
     damacy(["bench", "smoke", "--dtype", "u8,uint8"]).refused(12, &["two scenarios are called smoke in uint8"]);
-    damacy(["bench", "defualt"]).refused(13, &["held-batches; did you mean default?) and cannot be read"]);
+    damacy(["bench", "defualt"]).refused(13, &["cached; did you mean default?) and cannot be read"]);
     damacy(["bench", "nosuch"]).refused(13, &["nosuch is no built-in scenario (smoke, default,"]);
     damacy(["bench", &scenario("scenario.schema")]).refused(12, &["scenario.schema.json is a schema, no scenario"]);
     damacy(["bench", "smoke", "smoke"]).refused(12, &["two scenarios are called smoke in float32"]);
