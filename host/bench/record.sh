@@ -14,7 +14,7 @@ runs=target/bench-recording
 mkdir -p "$runs"
 trap 'rm -rf "$runs"' EXIT
 PATH=$(dirname "$damacy"):$PATH
-damacy bench default cached one-array small-crops aligned-scan mixed-codecs --dtype float32,uint8,uint16 \
+damacy bench default one-array small-crops aligned-scan mixed-codecs --dtype float32,uint8,uint16 \
     --peers "$peers" --python "$python" --out "$runs" "$@" >"$runs/table"
 mkdir -p "$folder"
 {
