@@ -132,6 +132,27 @@ ROOT = Path(__file__).parents[2]
 PEERS = ["tensorstore", "zarr", "zarrs"]
 
 
+def test_a_cache_s_forecast_holds_for_given_arrays_that_lack_chunks(tmp_path):
+    """`bench` ends with 0 only where decodes, reads and cache hits are as forecast: for no, half, and all chunk files."""
+    uris = []
+    for written in (0, 32, 64):
+        array = zarr.create_array(
+            tmp_path / f"{written}.zarr", shape=(64, 64), chunks=(16, 16), dtype="u2", zarr_format=2, fill_value=3
+        )
+        array[:written] = np.random.default_rng(written).integers(1, 9, (written, 64), "u2")
+        uris.append(str(tmp_path / f"{written}.zarr"))
+    scenario = {
+        "dataset": {"uris": uris},
+        "sampling": {"crop": [32, 32], "samples": 4, "batches": 16, "warmup": 2, "seed": 3},
+        "pipeline": {"dtype": "float32", "memory": "32MiB", "lookahead": 8, "cache": "8MiB"},
+    }
+    (tmp_path / "sparse.json").write_text(json.dumps(scenario))
+    bench(tmp_path / "sparse.json", "--repeat", "1", "--out", tmp_path / "out")
+    [run] = json.loads((tmp_path / "out" / "results.json").read_text())["runs"]
+    [passed] = run["rounds"]
+    assert passed["cache_hits"] > 0 and passed["chunks_missing"] > 0, passed
+
+
 def smoke(folder, dtype="float32", **pipeline):
     """The smoke scenario without its slow store, through which peers do not read; a file."""
     scenario = json.loads((ROOT / "host/scenarios/smoke.json").read_text())

@@ -217,10 +217,13 @@ fn too_small(sizes: &Sizes, spec: &BatchSpec) -> String {
         );
     }
     let batch = describe_batch(spec, sizes.batch_bytes as u64);
-    format!(
-        "{batch}, and decoding at least {LEAST_DECODE_BYTES} bytes: {short}; raise {limit}{} or make the batch smaller",
-        if sizes.cache_bytes > 0 { ", lower chunk_cache_bytes" } else { "" }
-    )
+    format!("{batch}, and decoding at least {LEAST_DECODE_BYTES} bytes: {short}; {}", remedy(sizes))
+}
+
+/// What makes room in the budget of a pipeline on the CPU.
+pub(super) fn remedy(sizes: &Sizes) -> String {
+    let cache = if sizes.cache_bytes > 0 { ", lower chunk_cache_bytes" } else { "" };
+    format!("raise {}{cache} or make the batch smaller", sizes.host_limit())
 }
 
 /// Samples that are worth pulling: each needs a chunk at least, and three windows of them are in memory.

@@ -11,7 +11,7 @@ use super::budget::{decode_need, fit};
 use super::buffer::Memory;
 use super::cache::{ChunkCache, roles_bytes};
 use super::check::{Expected, uses_per_sample};
-use super::config::{describe_batch, shortfall};
+use super::config::{describe_batch, remedy, shortfall};
 use super::cuda::{GpuWindow, Layout};
 use super::feeder::{drop_quietly, panic_text};
 use super::former::{self, Taken};
@@ -161,8 +161,8 @@ impl Planner<'_> {
             )
         } else {
             format!(
-                "{uri}: a chunk of this array ({facts}) does not fit beside two output buffers: {batch}, and {short}; \
-                 raise max_memory_bytes or make the batch smaller"
+                "{uri}: a chunk of this array ({facts}) does not fit beside two output buffers: {batch}, and {short}; {}",
+                remedy(sizes)
             )
         };
         Error::new(Status::Budget, "plan", message)

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 const PREFIX: &str = "damacy-bench-";
 /// In a folder of kept data: whoever makes data there has it locked.
 const LOCK: &str = ".damacy-bench.lock";
+/// In a temporary folder: says that it is one, whatever others are called.
+const MARK: &str = ".damacy-bench.temporary";
 /// A folder that is younger may be one that is not locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
@@ -31,6 +33,7 @@ impl Temporary {
         let prefix = if hidden { format!(".{PREFIX}") } else { PREFIX.to_owned() };
         let failed = |error| Failure::file(parent, "cannot hold a temporary folder", error);
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).map_err(failed)?;
+        File::create_new(folder.path().join(MARK)).map_err(failed)?;
         let lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
         sweep(parent, &prefix, folder.path(), progress);
         Ok(Temporary { folder, _lock: lock })
@@ -40,9 +43,10 @@ impl Temporary {
         self.folder.path()
     }
 
-    /// Leaves the folder where it is, or where it was moved to.
-    pub(super) fn keep(self) {
+    /// Leaves the folder, which was moved to `place`, without its mark.
+    pub(super) fn keep(self, place: &Path) {
         drop(self.folder.keep());
+        drop(fs::remove_file(place.join(MARK)));
     }
 }
 
@@ -57,7 +61,7 @@ fn sweep(parent: &Path, prefix: &str, own: &Path, progress: &Progress) {
         };
         let old = facts.modified().ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age >= YOUNG);
         let open = || OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(&path);
-        let left = old && open().is_ok_and(|folder| folder.try_lock().is_ok());
+        let left = old && path.join(MARK).is_file() && open().is_ok_and(|folder| folder.try_lock().is_ok());
         if left && fs::remove_dir_all(&path).is_ok() {
             progress.say(&format!("data: removed {}, which a run that was killed had left", path.display()));
         }

@@ -133,7 +133,7 @@ pub fn generate(generate: &Generate, keep: Option<&Path>, threads: usize, progre
         fs::rename(temporary.path(), &folder)
     };
     placed().map_err(|error| Failure::file(&folder, "cannot be put in its place", error))?;
-    temporary.keep();
+    temporary.keep(&folder);
     Ok(Dataset::new(&folder, arrays, marker, Some(time), None))
 }
 

@@ -111,8 +111,6 @@ impl<'a> Pricer<'a> {
         let rank = planned.plan.rank as usize;
         for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| in_cache[*index]) {
             let array = &planned.arrays[chunk.array as usize];
-            sums.cache_hits += 1;
-            sums.decoded -= decoded_bytes(&array.metadata);
             let coords = &planned.plan.coords[index * rank..][..rank];
             let grid = array.metadata.shape.iter().zip(array.metadata.chunk_shape());
             let number = grid.zip(coords).fold(0, |at, ((extent, chunk), &c)| at * extent.div_ceil(*chunk) + c);
@@ -121,6 +119,11 @@ impl<'a> Pricer<'a> {
                 Some(Encoded::Chunks(sizes)) => sizes.get(number as usize).copied(),
                 _ => None,
             };
+            // Missing chunks are no part of what is decoded, and no hits.
+            if size != Some(0) {
+                sums.cache_hits += 1;
+                sums.decoded -= decoded_bytes(&array.metadata);
+            }
             sums.read = sums.read.zip(size).map(|(sum, size)| sum - size);
         }
     }

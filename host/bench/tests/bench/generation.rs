@@ -225,21 +225,26 @@ fn runs_that_repair_the_same_kept_data_at_the_same_time_all_find_it_whole() {
 #[test]
 fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
     let keep = tempfile::tempdir().unwrap();
-    let folder = |name: &str, minutes: u64| {
+    let folder = |name: &str, minutes: u64, marked: bool| {
         let path = keep.path().join(name);
         std::fs::create_dir(&path).unwrap();
         std::fs::write(path.join("chunk"), [1]).unwrap();
+        if marked {
+            std::fs::write(path.join(".damacy-bench.temporary"), []).unwrap();
+        }
         let opened = std::fs::File::open(&path).unwrap();
         opened.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60 * minutes)).unwrap();
         opened
     };
-    let left = folder(".damacy-bench-left", 5);
+    let left = folder(".damacy-bench-left", 5, true);
     drop(left);
-    let used = folder(".damacy-bench-used", 5);
+    let used = folder(".damacy-bench-used", 5, true);
     used.lock().unwrap();
-    folder(".damacy-bench-young", 0);
-    folder("damacy-bench-another", 5);
-    folder(".somebody-else", 5);
+    folder(".damacy-bench-young", 0, true);
+    // A name that a user may give as well.
+    folder(".damacy-bench-results", 5, false);
+    folder("damacy-bench-another", 5, true);
+    folder(".somebody-else", 5, true);
     let elsewhere = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), keep.path().join(".damacy-bench-link")).unwrap();
     let made = generate(&layout(), Some(keep.path()), 1, &Progress::new(true));
@@ -247,6 +252,7 @@ fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
         made.unwrap_or_else(|failure| panic!("{failure:?}")).uris[0].split('/').rev().nth(1).unwrap().to_owned();
     let mut expected = vec![
         ".damacy-bench-link",
+        ".damacy-bench-results",
         ".damacy-bench-used",
         ".damacy-bench-young",
         ".damacy-bench.lock",

@@ -48,7 +48,8 @@ pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
                 return Err(Failure::inval(format!("{shown} exists: a link to nothing, which will not be replaced")));
             }
             let folder = folder(place);
-            if !folder.exists() {
+            let missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+            if fs::metadata(folder).is_err_and(missing) {
                 let message = format!(
                     "{} cannot be written: there is no folder {}; make it, or name another place",
                     place.display(),
