@@ -418,7 +418,7 @@ damacy_status damacy_batch_info_get(damacy_batch *batch, damacy_batch_info *info
 damacy_status damacy_batch_wait(damacy_batch *batch, int64_t stream);
 
 /* Copies a batch into host memory of exactly nbytes, wherever it lies, and returns when it is there. What streams have written
- * into the batch must be waited for before. */
+ * into the batch must be waited for before. DAMACY_INVAL: another size, or `to` overlaps the batch's own memory. */
 damacy_status damacy_batch_copy(damacy_batch *batch, void *to, size_t bytes);
 
 /* Counts one more owner. */

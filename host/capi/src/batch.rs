@@ -1,7 +1,7 @@
 //! `damacy_batch`: what a batch holds, its owners, its export.
 
 use crate::dlpack::{self, ManagedTensor};
-use crate::foreign::{Bytes, List, Out, Slot, Token, buffers};
+use crate::foreign::{Bytes, Out, Slot, Token};
 use crate::guard;
 use crate::handles::{Handle, Table};
 use crate::samples;
@@ -86,8 +86,10 @@ extern "C" fn damacy_batch_wait(batch: Handle<Batch>, stream: i64) -> i32 {
 extern "C" fn damacy_batch_copy(batch: Handle<Batch>, mut to: Bytes, bytes: usize) -> i32 {
     guard::call(|| {
         let batch = BATCHES.get(batch)?;
-        let (_, to) = buffers(&List::NULL, 0, &mut to, bytes)?;
-        batch.host.data().copy_to(to)
+        let data = batch.host.data();
+        // A GPU's addresses are none of the host's, so there this refuses what could not be written to either.
+        let own = std::ptr::slice_from_raw_parts(data.as_ptr(), data.len());
+        data.copy_to(to.get(bytes, "to", own, "the batch's own bytes")?)
     })
 }
 

@@ -97,7 +97,7 @@ static void copies_and_exports(damacy_pipeline *pipeline, const char *store) {
     OK(damacy_batch_copy(batch, found, sizeof found));
     holds(found, 0);
     REFUSED(damacy_batch_copy(batch, found, sizeof found - 1), "959");
-    REFUSED(damacy_batch_copy(batch, NULL, sizeof found), "NULL");
+    REFUSED(damacy_batch_copy(batch, NULL, sizeof found), "to is NULL");
     REFUSED(damacy_batch_wait(batch, 0), "ambiguous");
     REFUSED(damacy_batch_wait(batch, -2), "-2");
     OK(damacy_batch_wait(batch, 1));
