@@ -6,7 +6,8 @@
 //!
 //! Graph capture. Nothing is recorded on a stream that is being captured into a CUDA graph: the event would be a place in
 //! the graph, and waiting for it would draw our stream into the capture. What ran on such a stream before can be named
-//! again when the capture has ended, so the buffer's next writer waits for that end ([`BufferFence::settle`]).
+//! again when the capture has ended, so the buffer's next writer waits for that end ([`BufferFence::settle`]). A thread's
+//! default stream is named by that thread alone: asked by another, the fence waits for the whole context, after the capture.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
@@ -27,7 +28,7 @@ pub struct BufferFence {
 struct State {
     events: Vec<Event>,
     /// Streams of consumers that were done while these were captured.
-    captured: Vec<ForeignStream>,
+    captured: Vec<ConsumerStream>,
     /// A consumer whose work cannot be named: the next writer waits for everything in the context.
     unknown: bool,
 }
@@ -48,19 +49,16 @@ impl BufferFence {
     /// writer waits for all work of the context instead; where it is being captured, for the end of the capture. Never
     /// fails: it is called by destructors.
     pub fn consumer_done(&self, stream: ConsumerStream) {
-        match stream.here() {
-            Some(stream) => self.stream_done(stream),
-            None => self.state().unknown = true,
-        }
-    }
-
-    fn stream_done(&self, stream: ForeignStream) {
-        let recorded = stream.is_capturing(&self.device).and_then(|capturing| match capturing {
+        let Some(here) = stream.here() else {
+            self.state().unknown = true;
+            return;
+        };
+        let recorded = here.is_capturing(&self.device).and_then(|capturing| match capturing {
             true => Ok(None),
             false => {
-                let event = stream.record(&self.device)?;
+                let event = here.record(&self.device)?;
                 // Another thread may have begun a capture in between: then the event may be a place in that.
-                Ok((!stream.is_capturing(&self.device)?).then_some(event))
+                Ok((!here.is_capturing(&self.device)?).then_some(event))
             }
         });
         if let Err(error) = &recorded {
@@ -98,14 +96,14 @@ impl BufferFence {
     pub fn settle(&self) -> bool {
         let captured = std::mem::take(&mut self.state().captured);
         for stream in captured {
-            self.stream_done(stream);
+            self.consumer_done(stream);
         }
         if std::mem::take(&mut self.state().unknown)
-            && let Err(error) = self.device.synchronize()
+            && let Err(error) = self.wait_for_all()
         {
             // Any other error is the next writer's, who meets it again.
             self.state().unknown = true;
-            if error.is_capture() {
+            if error.is_capture() || matches!(error, Error::Argument(_)) {
                 return false;
             }
         }
@@ -126,11 +124,9 @@ impl BufferFence {
         // Without the lock, or a destructor would wait for the device too.
         let taken = std::mem::take(&mut *self.state());
         let waits = match () {
-            () if !taken.captured.is_empty() => {
-                Err(Error::Argument("a consumer's stream is still being captured into a CUDA graph".into()))
-            }
+            () if !taken.captured.is_empty() => Err(still_captured()),
             // That covers the events too.
-            () if taken.unknown => self.device.synchronize(),
+            () if taken.unknown => self.wait_for_all(),
             () => wait(&taken.events),
         };
         if waits.is_err() {
@@ -140,6 +136,16 @@ impl BufferFence {
             state.unknown |= taken.unknown;
         }
         waits
+    }
+
+    /// Waits for all work of the context. Refused beside the capture of a stream that waits for the legacy default stream,
+    /// as threads' default streams do: the wait would break it, and asking the legacy default stream tells.
+    fn wait_for_all(&self) -> Result<()> {
+        if ForeignStream::LEGACY.is_capturing(&self.device)? {
+            Err(still_captured())
+        } else {
+            self.device.synchronize()
+        }
     }
 
     /// True when the next writer would not have to wait, as far as can be told without waiting.
@@ -159,6 +165,10 @@ impl BufferFence {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+}
+
+fn still_captured() -> Error {
+    Error::Argument("a consumer's stream is still being captured into a CUDA graph".into())
 }
 
 impl fmt::Debug for BufferFence {

@@ -410,15 +410,16 @@ damacy_status damacy_batch_info_get(damacy_batch *batch, damacy_batch_info *info
  * thread does not wait. The memory is written again only when the batch has been released and the work that is on the
  * stream by then is done, so the stream must live until then. `stream` is a CUstream or cudaStream_t as a number; 1 for the
  * legacy default stream, 2 for the calling thread's default stream; -1 for no stream at all (nothing waits now, and all
- * work of the context is waited for later). Work on other streams must be waited for by this one before the release. In host
- * memory a batch that came out is written, and there is nothing to wait for.
+ * work of the context is waited for later; so it is after 2 where another thread than the caller releases the batch last).
+ * Work on other streams must be waited for by this one before the release. In host memory a batch that came out is written,
+ * and the call does nothing, whatever the stream.
  *
  * DAMACY_INVAL: 0, which is ambiguous, other negative numbers, a stream that is being captured into a CUDA graph.
  * DAMACY_CUDA: a stream that the driver does not know. */
 damacy_status damacy_batch_wait(damacy_batch *batch, int64_t stream);
 
 /* Copies a batch into host memory of exactly nbytes, wherever it lies, and returns when it is there. What streams have written
- * into the batch must be waited for before. */
+ * into the batch must be waited for before. DAMACY_INVAL: another size, or `to` overlaps the batch's own memory. */
 damacy_status damacy_batch_copy(damacy_batch *batch, void *to, size_t bytes);
 
 /* Counts one more owner. */

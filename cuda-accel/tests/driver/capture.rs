@@ -106,6 +106,57 @@ fn a_consumer_whose_stream_is_captured_is_waited_for_after_the_capture() {
     });
 }
 
+/// A thread's default stream, captured when its tensor is dropped, is no other thread's: a worker that asks for it waits until
+/// the capture has ended, then for the whole context; the thread itself waits for its stream alone.
+#[test]
+fn a_captured_per_thread_stream_is_not_taken_for_the_asking_threads() {
+    soft_cuda::run(&[("delay_us", "3000")], |driver| {
+        beside_torch(driver, |device| {
+            let writer = Stream::new(device, Priority::High).unwrap();
+            let buffer = DeviceMemory::new(device, 64, "a batch").unwrap();
+            let fence = &BufferFence::new(device);
+            let own = 2 as raw::Handle;
+            for by_worker in [false, true] {
+                raw::fill(driver, buffer.address(), 5, 64, own);
+                raw::begin_capture(driver, own, GLOBAL);
+                fence.consumer_done(consumer(own));
+                let settle = || match by_worker {
+                    true => std::thread::scope(|scope| scope.spawn(|| fence.settle()).join().unwrap()),
+                    false => fence.settle(),
+                };
+                for _ in 0..2 {
+                    assert!(!settle(), "by a worker: {by_worker}");
+                }
+                let error = fence.before_write(&writer).unwrap_err();
+                assert!(error.to_string().contains("CUDA graph"), "{error}");
+                assert_eq!(raw::end_capture(driver, own), 0, "the capture was broken");
+                assert!(settle(), "by a worker: {by_worker}");
+                fence.before_write(&writer).unwrap();
+                writer.fill(buffer.all(), 6).unwrap();
+                let mut back = [0; 64];
+                writer.read(buffer.all(), &mut back).unwrap();
+                assert_eq!(back, [6; 64]);
+                assert_eq!(driver.calls("cuCtxSynchronize"), u64::from(by_worker));
+            }
+        });
+    });
+}
+
+/// A fence that cannot name the work goes while another thread's default stream is captured, and lets the capture be.
+#[test]
+fn a_buffer_is_given_up_by_another_thread_than_the_one_that_captures_its_default_stream() {
+    soft_cuda::run(&[], |driver| {
+        beside_torch(driver, |device| {
+            let own = 2 as raw::Handle;
+            let (buffer, fence) = (DeviceMemory::new(device, 64, "a batch").unwrap(), BufferFence::new(device));
+            raw::begin_capture(driver, own, GLOBAL);
+            fence.consumer_done(consumer(own));
+            std::thread::spawn(move || drop((fence, buffer))).join().unwrap();
+            assert_eq!(raw::end_capture(driver, own), 0, "the capture was broken");
+        });
+    });
+}
+
 /// The legacy default stream cannot be used while a blocking stream is captured, and asking breaks nothing.
 #[test]
 fn the_default_stream_beside_a_captured_blocking_stream_is_left_alone() {

@@ -1,13 +1,14 @@
 //! `damacy_batch`: what a batch holds, its owners, its export.
 
 use crate::dlpack::{self, ManagedTensor};
-use crate::foreign::{Bytes, List, Out, Slot, Token, buffers};
+use crate::foreign::{Bytes, Out, Slot, Token};
 use crate::guard;
 use crate::handles::{Handle, Table};
 use crate::samples;
 use crate::structs::BatchInfo;
-use host::pipeline::Export;
+use host::pipeline::{Device, Export};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 static BATCHES: Table<Batch> = Table::new("batch");
 
@@ -17,8 +18,8 @@ pub struct Batch {
     /// Bytes from an element to the next along each axis.
     strides: Vec<isize>,
     tags: Vec<Token>,
-    /// The streams that wait for it, each until the batch is released for the last time.
-    streams: Mutex<Vec<(i64, Export)>>,
+    /// The streams that wait for it, each with the thread that named it, until the batch is released for the last time.
+    streams: Mutex<Vec<(i64, ThreadId, Export)>>,
 }
 
 impl Batch {
@@ -67,12 +68,16 @@ extern "C" fn damacy_batch_info_get(batch: Handle<Batch>, info: Out<BatchInfo>) 
 extern "C" fn damacy_batch_wait(batch: Handle<Batch>, stream: i64) -> i32 {
     guard::call(|| {
         let batch = BATCHES.get(batch)?;
+        if batch.host.device() == Device::Cpu {
+            return Ok(());
+        }
         let export = batch.host.data().export(Some(stream))?;
+        let here = thread::current().id();
         let mut streams = batch.streams.lock().unwrap_or_else(PoisonError::into_inner);
         // A thread's default stream has the same number in another thread.
-        let known = stream != 2 && streams.iter().any(|(other, _)| *other == stream);
+        let known = streams.iter().any(|(other, thread, _)| *other == stream && (stream != 2 || *thread == here));
         if !known {
-            streams.push((stream, export));
+            streams.push((stream, here, export));
             return Ok(());
         }
         drop(streams);
@@ -86,8 +91,10 @@ extern "C" fn damacy_batch_wait(batch: Handle<Batch>, stream: i64) -> i32 {
 extern "C" fn damacy_batch_copy(batch: Handle<Batch>, mut to: Bytes, bytes: usize) -> i32 {
     guard::call(|| {
         let batch = BATCHES.get(batch)?;
-        let (_, to) = buffers(&List::NULL, 0, &mut to, bytes)?;
-        batch.host.data().copy_to(to)
+        let data = batch.host.data();
+        // A GPU's addresses are none of the host's, so there this refuses what could not be written to either.
+        let own = std::ptr::slice_from_raw_parts(data.as_ptr(), data.len());
+        data.copy_to(to.get(bytes, "to", own, "the batch's own bytes")?)
     })
 }
 

@@ -265,10 +265,33 @@ impl TextSlot {
     }
 }
 
-/// `void *dst` of a conversion.
+/// `void *dst` to write bytes to.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Bytes(*mut u8);
+
+impl Bytes {
+    /// The `count` bytes of `what`, none of which is among `other`, bytes called `other_what` that are read meanwhile.
+    pub fn get(&mut self, count: usize, what: &str, other: *const [u8], other_what: &str) -> Result<&mut [u8]> {
+        // The same checks.
+        let start = List::<u8>(self.0).get(count, what)?.as_ptr().addr();
+        let (other, other_count) = (other.cast::<u8>(), other.len());
+        let overlap = other.addr() < start + count && start < other.addr() + other_count;
+        if overlap && other_count > 0 && count > 0 {
+            return Err(inval(format!(
+                "{what} ({count} bytes at {:p}) and {other_what} ({other_count} bytes at {other:p}) overlap: give memory of \
+                 its own for {what}",
+                self.0
+            )));
+        }
+        if count == 0 {
+            return Ok(&mut []);
+        }
+        // SAFETY: checked just now as a list; C vouches for `count` writable bytes, nothing else here refers to them, and
+        // they do not overlap what is read.
+        Ok(unsafe { slice::from_raw_parts_mut(self.0, count) })
+    }
+}
 
 /// The buffers of a conversion, which must not overlap.
 pub fn buffers<'a>(
@@ -278,22 +301,7 @@ pub fn buffers<'a>(
     dst_bytes: usize,
 ) -> Result<(&'a [u8], &'a mut [u8])> {
     let src = src.get(src_bytes, "src")?;
-    // The same checks.
-    let start = List::<u8>(dst.0).get(dst_bytes, "dst")?.as_ptr().addr();
-    let overlap = src.as_ptr().addr() < start + dst_bytes && start < src.as_ptr().addr() + src_bytes;
-    if overlap && src_bytes > 0 && dst_bytes > 0 {
-        return Err(inval(format!(
-            "src ({src_bytes} bytes at {:p}) and dst ({dst_bytes} bytes at {:p}) overlap: convert into another buffer",
-            src.as_ptr(),
-            dst.0
-        )));
-    }
-    if dst_bytes == 0 {
-        return Ok((src, &mut []));
-    }
-    // SAFETY: checked just now as a list; C vouches for `dst_bytes` writable bytes, nothing else here refers to them, and
-    // they do not overlap the source.
-    Ok((src, unsafe { slice::from_raw_parts_mut(dst.0, dst_bytes) }))
+    Ok((src, dst.get(dst_bytes, "dst", src, "src")?))
 }
 
 /// A pointer that the library keeps and gives back, and never follows.

@@ -99,3 +99,18 @@ fn strings_are_checked_and_written_whole_or_not_at_all() {
     assert!(message(TextSlot(room.as_mut_ptr().cast()).put(3, "c/0", "key")).contains("4 are needed"));
     assert_eq!(&room, b"xxxx");
 }
+
+#[test]
+fn bytes_to_write_share_none_with_those_that_are_read() {
+    let mut room = [0_u8; 16];
+    let start = room.as_mut_ptr();
+    let read = std::ptr::slice_from_raw_parts(start, 8);
+    let get = |at: usize, count: usize| {
+        Bytes(start.wrapping_add(at)).get(count, "to", read, "the batch's own bytes").map(|bytes| bytes.len())
+    };
+    for (at, count) in [(0, 8), (7, 8), (0, 16)] {
+        assert!(message(get(at, count)).contains("and the batch's own bytes (8 bytes at"), "{at}, {count}");
+    }
+    assert_eq!([get(8, 8).unwrap(), get(0, 0).unwrap()], [8, 0]);
+    assert!(message(Bytes(std::ptr::null_mut()).get(8, "to", read, "others")).contains("to is NULL"));
+}

@@ -3,6 +3,7 @@
  *     cuda STORE ELEMENTS     # a (9, 20, 12) uint16 array, written by zarr-python, and its elements, as numpy has them */
 #include "check.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 
 enum { PLANES = 9, ROWS = 20, COLUMNS = 12, ELEMENTS = ROWS * COLUMNS };
@@ -97,7 +98,7 @@ static void copies_and_exports(damacy_pipeline *pipeline, const char *store) {
     OK(damacy_batch_copy(batch, found, sizeof found));
     holds(found, 0);
     REFUSED(damacy_batch_copy(batch, found, sizeof found - 1), "959");
-    REFUSED(damacy_batch_copy(batch, NULL, sizeof found), "NULL");
+    REFUSED(damacy_batch_copy(batch, NULL, sizeof found), "to is NULL");
     REFUSED(damacy_batch_wait(batch, 0), "ambiguous");
     REFUSED(damacy_batch_wait(batch, -2), "-2");
     OK(damacy_batch_wait(batch, 1));
@@ -109,6 +110,45 @@ static void copies_and_exports(damacy_pipeline *pipeline, const char *store) {
     OK(damacy_batch_release(batch));
     tensor->deleter(tensor);
     REFUSED(damacy_batch_wait(batch, 1), "batch");
+}
+
+/* How often the driver's function of this name was called. */
+static long calls(const char *name) {
+    static char text[1 << 16];
+    char key[64];
+    size_t (*report)(char *buffer, size_t size);
+    look_up("soft_cuda_report", &report);
+    CHECK(report(text, sizeof text) <= sizeof text);
+    snprintf(key, sizeof key, "\"%s\": ", name);
+    const char *found = strstr(text, key);
+    CHECK(found != NULL);
+    return atol(found + strlen(key));
+}
+
+enum { WAITS = 50 };
+
+static void *wait_with_own_default(void *batch) {
+    for (int i = 0; i < WAITS; i++)
+        OK(damacy_batch_wait(batch, 2));
+    return NULL;
+}
+
+/* A stream that waits again is not remembered again; a thread's default stream is another in another thread. What is
+ * remembered shows at the release: an event is recorded on each stream that the releasing thread can name. */
+static void waits_are_remembered_once(damacy_pipeline *pipeline, const char *store, void *own) {
+    damacy_batch *batch;
+    push_planes(pipeline, store, 1);
+    OK(damacy_pop(pipeline, 60, &batch));
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, wait_with_own_default, batch) == 0 && pthread_join(thread, NULL) == 0);
+    for (int i = 0; i < WAITS; i++) {
+        OK(damacy_batch_wait(batch, 2));
+        OK(damacy_batch_wait(batch, (int64_t)(intptr_t)own));
+    }
+    const long before = calls("cuEventRecord");
+    OK(damacy_batch_release(batch));
+    const long recorded = calls("cuEventRecord") - before;
+    CHECK(recorded >= 2 && recorded < WAITS / 2); /* the pipeline may record some of its own */
 }
 
 static void refusals(const damacy_batch_spec *spec) {
@@ -172,6 +212,7 @@ int main(int argc, char **argv) {
         OK(damacy_pipeline_create(&config, &pipeline));
         streams_take_turns(pipeline, argv[1], own);
         copies_and_exports(pipeline, argv[1]);
+        waits_are_remembered_once(pipeline, argv[1], own);
         damacy_stats stats;
         memset(&stats, 0, sizeof stats);
         stats.struct_size = sizeof stats;

@@ -405,10 +405,39 @@ static void exports(void) {
     tensor->deleter(tensor);
 }
 
+/* Pages of the process that are in memory. */
+static long resident_pages(void) {
+    long all, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL && fscanf(file, "%ld %ld", &all, &resident) == 2);
+    fclose(file);
+    return resident;
+}
+
+/* In host memory there is nothing to wait for, and nothing to remember about who asked. */
+static void waits_for_nothing(void) {
+    enum { CALLS = 100000 };
+    damacy_batch_spec spec = spec_of(1, shape, 3, DAMACY_F32);
+    damacy_pipeline *pipeline = pipeline_of(&spec, DAMACY_NATIVE);
+    damacy_sample sample = sample_of(store, corner, 3, NULL);
+    damacy_batch *batch;
+    OK(damacy_push(pipeline, &sample, 1));
+    OK(damacy_pop(pipeline, 60.0, &batch));
+    OK(damacy_batch_wait(batch, 2));
+    const long before = resident_pages();
+    for (int64_t stream = 3; stream < CALLS; stream++)
+        OK(damacy_batch_wait(batch, stream));
+    /* Less than 20 bytes a call. */
+    CHECK((resident_pages() - before) * sysconf(_SC_PAGESIZE) < 20L * CALLS);
+    OK(damacy_batch_release(batch));
+    OK(damacy_pipeline_destroy(pipeline));
+}
+
 int main(int argc, char **argv) {
     CHECK(argc >= 2);
     store = argv[1];
     long rounds = argc > 2 ? atol(argv[2]) : 10;
+    waits_for_nothing(); /* first, while there is no freed memory to use again */
     errors_belong_to_threads();
     several_threads_pop(rounds * 200);
     for (long i = 0; i < rounds; i++) {

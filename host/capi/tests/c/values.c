@@ -181,6 +181,16 @@ static void batches(const char *store, damacy_engine engine, damacy_dtype dtype)
                     else
                         CHECK(*(const uint8_t *)at == (expected > 255 ? 255 : expected));
                 }
+
+    static char copied[3 * 4 * 9 * 7 * 4];
+    const size_t bytes = (size_t)info.nbytes;
+    REFUSED(damacy_batch_copy(batch, NULL, bytes), "to is NULL");
+    REFUSED(damacy_batch_copy(batch, copied, bytes - 1), "to be copied");
+    /* The batch's own memory, and its last byte alone. */
+    REFUSED(damacy_batch_copy(batch, info.data, bytes), "to (");
+    REFUSED(damacy_batch_copy(batch, (char *)info.data + bytes - 1, bytes), "the batch's own bytes");
+    OK(damacy_batch_copy(batch, copied, bytes));
+    CHECK(memcmp(copied, info.data, bytes) == 0);
     OK(damacy_batch_release(batch));
 }
 
