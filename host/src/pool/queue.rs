@@ -1,7 +1,8 @@
 //! Who runs next: calls enter, wait for their turn, run, give way, and leave.
 //!
 //! All under one lock that is held for look-ups only. Several times as many calls run as there are places, but only as many long
-//! ones as places: of more, a tick has some give way. Tenants with waiting calls stand in a ring; the first that may run another call gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
+//! ones as places: of more, a tick has some give way. Tenants with waiting calls stand in a ring; the first that may run another call
+//! gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
 //! run for the longest, if that is much longer than its own tenant has. Running calls look at their ticks whether that is so for one
 //! that waits. The other stands still as soon as it notices, mostly within microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
 
@@ -152,10 +153,10 @@ impl Queue {
 
     /// At a running call's tick: long calls give way while more of them run than there are places; and whoever waits and has
     /// become much lighter than one that runs gets its place.
-    pub(super) fn look(&self) {
+    pub(super) fn look(&self, turn: &Arc<Turn>) {
         let mut state = self.lock();
         let now = Instant::now();
-        state.clear_places(now);
+        state.clear_places(turn, now);
         if state.ring.is_empty() {
             return;
         }

@@ -52,7 +52,7 @@ fn a_long_call_gives_way_to_others_and_still_ends_well() {
 #[test]
 fn a_long_call_gets_its_turns_while_many_others_go_on_with_short_ones() {
     const OTHERS: usize = 64;
-    // It takes some thousands of short calls' time.
+    // It takes the time of some thousands to ten thousand short calls.
     const MOST: usize = 50_000;
     let _alone = alone();
     let pool = pool(patient(), 2);

@@ -35,8 +35,8 @@ pub(super) struct State {
 pub(super) struct Running {
     turn: Arc<Turn>,
     since: Instant,
-    /// A tick found it running after [`MORE`], or it once stood still. (Not: older than that. A short call whose thread the system
-    /// keeps waiting is over before a tick, mostly.)
+    /// It ran at a tick of its own after [`MORE`], or it once stood still. (Not: is older. Of short calls whose threads the system keeps
+    /// waiting for a core, some are older at nearly any time, and long calls would wait for them.)
     long: bool,
 }
 
@@ -105,10 +105,11 @@ impl State {
         admitted
     }
 
-    /// While more long calls run than there are places, one of them gives way, the heaviest tenant's first.
-    pub(super) fn clear_places(&mut self, now: Instant) {
-        for running in &mut self.running {
-            running.long |= now.saturating_duration_since(running.since).as_secs_f64() > MORE;
+    /// At a call's tick: it may be long by now. While more long calls run than there are places, one gives way, the heaviest tenant's
+    /// first.
+    pub(super) fn clear_places(&mut self, turn: &Arc<Turn>, now: Instant) {
+        if let Some(own) = self.running.iter_mut().find(|running| Arc::ptr_eq(&running.turn, turn)) {
+            own.long |= now.saturating_duration_since(own.since).as_secs_f64() > MORE;
         }
         while self.long() > self.places && self.leaving.len() + self.standing < self.most_standing {
             let Some((_, at)) = self.heaviest(now, |running| running.long) else { return };

@@ -83,7 +83,7 @@ fn what_becomes_heavy_while_another_waits_gives_its_place_at_a_tick() {
     // It is not heavier than by 2 ms yet.
     assert!(queue.lock().take_places(Instant::now() - Duration::from_secs(1)).is_empty());
     thread::sleep(Duration::from_millis(5));
-    queue.look();
+    queue.look(&running[0]);
     assert!(running[0].gives_way());
     let state = queue.lock();
     assert_eq!((state.running.len(), state.leaving.len(), state.tenants["new"].running), (1, 1, 1));
@@ -118,11 +118,12 @@ fn as_many_long_calls_run_as_there_are_places_and_short_ones_beside_them() {
     let running = admit(&queue);
     assert_eq!(names(&running), "ab", "two share the place, the third waits");
     let mut state = queue.lock();
-    state.clear_places(Instant::now() - Duration::from_secs(1));
+    let begin = Instant::now() - Duration::from_secs(1);
+    running.iter().for_each(|turn| state.clear_places(turn, begin));
     assert!(!running.iter().any(|turn| turn.gives_way()), "both are short");
     let later = Instant::now() + Duration::from_millis(5);
     state.tenants.get_mut("b").expect("known").load.add(Duration::from_millis(1), later);
-    state.clear_places(later);
+    running.iter().for_each(|turn| state.clear_places(turn, later));
     assert_eq!([running[0].gives_way(), running[1].gives_way()], [false, true], "one long call goes on");
     stand_still(&mut state, &running[1]);
     let short = state.admit_next(false);
@@ -172,6 +173,6 @@ fn a_long_call_gets_its_turn_beside_short_calls_without_end() {
         assert!(ended <= tenants.len(), "every other tenant had a turn");
     }
     assert_eq!(state.running.len(), 8);
-    state.clear_places(Instant::now() - Duration::from_secs(1));
+    state.clear_places(&long, Instant::now());
     assert!(!long.gives_way(), "it has one of the two places for long calls");
 }
