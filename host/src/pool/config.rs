@@ -57,8 +57,8 @@ impl Default for TenantLimits {
 /// Limits of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolConfig {
-    /// Calls that run at a time, of all tenants: four times as many while they are short, which is until a tick of 5 ms finds them
-    /// running. Default: the cores that this process may use.
+    /// Long calls that run at a time, of all tenants; with short ones, four times as many. A call is short until its thread
+    /// computes at a tick, every 5 ms, 2 ms after its start or later, or until it stands still. Default: the cores that this process may use.
     pub running: usize,
     /// Calls that may stand still since others have their places. They keep their instances, so the pool's have `4 * running + standing`
     /// times [`TenantLimits::memory_bytes`] at the most. With so many, no place changes hands before a call ends. Default 256.

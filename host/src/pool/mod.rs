@@ -8,8 +8,8 @@
 //! **Threads.** A call runs on the thread that makes it, so it works under any runtime; call it where blocking is allowed. The pool
 //! has no threads but the process's one clock for deadlines, which sleeps while nothing runs.
 //!
-//! **Order.** [`PoolConfig::running`] calls run at a time, four times as many while they are short. The others wait, in a bounded queue for each tenant; tenants take turns,
-//! whatever the number of their calls. A call of a tenant that has lately run for longer gives way while one of another waits:
+//! **Order.** [`PoolConfig::running`] long calls run at a time; with short ones, four times as many. The others wait, in a bounded
+//! queue for each tenant; tenants take turns, whatever the number and length of their calls. A call of a tenant that has lately run for longer gives way while one of another waits:
 //! it stands still where it is and goes on when it is its tenant's turn again.
 //!
 //! **Forks.** A child makes a pool of its own: in its copy of the parent's, calls that ran or waited at the fork keep their places, and

@@ -1,8 +1,8 @@
 //! Who runs next: calls enter, wait for their turn, run, give way, and leave.
 //!
-//! All under one lock that is held for look-ups only. A few short calls share a place; a call that is not short at a tick gives way while
-//! more run than there are places. Tenants with waiting calls stand in a ring; whoever is at its head and may run
-//! another call gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
+//! All under one lock that is held for look-ups only. Several times as many calls run as there are places, but only as many long
+//! ones as places: of more, a tick has some give way. Tenants with waiting calls stand in a ring; the first that may run another call
+//! gets the next free place. A call that finds none takes the place of the running call of the tenant that has lately
 //! run for the longest, if that is much longer than its own tenant has. Running calls look at their ticks whether that is so for one
 //! that waits. The other stands still as soon as it notices, mostly within microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
 
@@ -54,7 +54,7 @@ impl Queue {
         let mut state = self.lock();
         self.known(&mut state, name)?.limits = limits;
         // It may run more calls at a time than before.
-        let admitted = state.admit_next();
+        let admitted = state.admit_next(false);
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
         Ok(())
@@ -143,7 +143,7 @@ impl Queue {
         state.stop_running(turn);
         state.standing += 1;
         state.list(&turn.tenant, |waiting| waiting.push_front(turn.clone()));
-        let admitted = state.admit_next();
+        let admitted = state.admit_next(false);
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
         let waited = self.wait(turn, max_wait);
@@ -151,12 +151,12 @@ impl Queue {
         waited
     }
 
-    /// At a running call's tick: calls that are not short give way while more run than there are places; and whoever waits and has
+    /// At a running call's tick: long calls give way while more of them run than there are places; and whoever waits and has
     /// become much lighter than one that runs gets its place.
-    pub(super) fn look(&self) {
+    pub(super) fn look(&self, turn: &Arc<Turn>) {
         let mut state = self.lock();
         let now = Instant::now();
-        state.clear_places(now);
+        state.clear_places(turn, now);
         if state.ring.is_empty() {
             return;
         }
@@ -175,7 +175,7 @@ impl Queue {
         if let Some(tenant) = state.tenants.get_mut(&turn.tenant) {
             tenant.counted.add(used, refused);
         }
-        let admitted = state.admit_next();
+        let admitted = state.admit_next(true);
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
     }

@@ -70,7 +70,7 @@ impl Watch for Run {
             return Err(Stop::Deadline);
         }
         if !self.turn.gives_way() {
-            self.queue.look();
+            self.queue.look(&self.turn);
         }
         if !self.turn.gives_way() {
             return Ok(());

@@ -1,8 +1,9 @@
-//! Who runs when: giving way, bounded queues, cancellation, closing. (Turns: unit tests of `pool/queue.rs`.)
+//! Who runs when: giving way, bounded queues, cancellation, closing. (Turns: unit tests of `pool/queue.rs`, mostly.)
 
 use crate::support::{DOCUMENT, Long, alone, array, boxes, document, patient, pool, spec};
 use damacy::Status;
 use damacy::pool::{Arrays, Cancel, Kind, PlanJob, PlannerPool, PoolError, TenantLimits};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,40 @@ fn a_long_call_gives_way_to_others_and_still_ends_well() {
         assert!(answer.used.wait_time > Duration::ZERO, "{:?}", answer.used);
         assert_eq!(answer.value.plan.totals.elements, 4096 * 320 * 320 * 320);
     });
+}
+
+/// It once took as long as the others went on, or was refused.
+#[test]
+fn a_long_call_gets_its_turns_while_many_others_go_on_with_short_ones() {
+    const OTHERS: usize = 64;
+    // It takes the time of some thousands to ten thousand short calls.
+    const MOST: usize = 50_000;
+    let _alone = alone();
+    let pool = pool(patient(), 2);
+    pool.set_limits("long", long_limits()).expect("limits");
+    let long = Long::new();
+    let job = PlanJob { samples: &long.samples[..512], ..long.job() };
+    let (ended, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for other in 0..OTHERS {
+            let (pool, ended, calls) = (&pool, &ended, &calls);
+            scope.spawn(move || {
+                let name = format!("short {other}");
+                while !ended.load(Ordering::Relaxed) && calls.load(Ordering::Relaxed) < MOST + OTHERS {
+                    small(pool, &name).expect("an array");
+                    calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        while calls.load(Ordering::Relaxed) < OTHERS {
+            thread::yield_now();
+        }
+        let answer = pool.tenant("long").plan(&job);
+        ended.store(true, Ordering::Relaxed);
+        assert_eq!(answer.expect("a plan").value.plan.totals.elements, 512 * 320 * 320 * 320);
+    });
+    let calls = calls.into_inner();
+    assert!(calls < MOST, "{calls} short calls ended before a long one did");
 }
 
 #[test]

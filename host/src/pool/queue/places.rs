@@ -20,9 +20,9 @@ pub(super) struct State {
     /// Tenants with waiting calls, each once.
     pub(super) ring: VecDeque<Arc<str>>,
     pub(super) running: Vec<Running>,
-    /// Calls that run at a time when some of them are not short.
+    /// Long calls that run at a time.
     pub(super) places: usize,
-    /// Calls that run at a time, all short.
+    /// Calls that run at a time, long and short.
     pub(super) most_running: usize,
     /// Calls that run still, but whose places others have.
     pub(super) leaving: Vec<Running>,
@@ -35,6 +35,9 @@ pub(super) struct State {
 pub(super) struct Running {
     turn: Arc<Turn>,
     since: Instant,
+    /// It ran at a tick of its own after [`MORE`], or it once stood still. (Not: is older. Of short calls whose threads the system keeps
+    /// waiting for a core, some are older at nearly any time, and long calls would wait for them.)
+    long: bool,
 }
 
 pub(super) struct Tenant {
@@ -63,7 +66,7 @@ impl State {
             tenant.running += 1;
         }
         turn.admit();
-        self.running.push(Running { turn: turn.clone(), since: now });
+        self.running.push(Running { turn: turn.clone(), since: now, long: turn.stood_still() });
     }
 
     /// Takes a call from those that run, and notes how long its tenant ran.
@@ -80,37 +83,43 @@ impl State {
         }
     }
 
-    /// Fills the free places; gives the calls to wake.
-    pub(super) fn admit_next(&mut self) -> Vec<Arc<Turn>> {
+    /// Fills the free places, in the ring's order; gives the calls to wake. Tenants are passed over, and stay where they are, while they
+    /// run as many calls as they may, or no place is free for their next call, which is long. One that stood still gets a place beside
+    /// short calls when a call has `ended`: not at once after it gave its own to one of them.
+    pub(super) fn admit_next(&mut self, ended: bool) -> Vec<Arc<Turn>> {
         let mut admitted = Vec::new();
-        // Tenants passed over since they run as many calls as they may, or their next call needs a place that is not shared.
-        let mut passed = 0;
-        while self.running.len() < self.most_running && passed < self.ring.len() {
-            let full = self.running.len() >= self.places;
-            let Some(name) = self.ring.pop_front() else { break };
-            let Some(tenant) = self.tenants.get_mut(&name) else { continue };
-            let Some(next) = tenant.waiting.front() else {
-                tenant.in_ring = false;
-                continue;
+        while self.running.len() < self.most_running {
+            let long_may = self.running.len() < self.places || ended && self.long() < self.places;
+            let may_run = |tenant: &Tenant, next: &Arc<Turn>| {
+                tenant.running < tenant.limits.running && (long_may || !next.stood_still())
             };
-            if tenant.running >= tenant.limits.running || full && next.stood_still() {
-                self.ring.push_back(name);
-                passed += 1;
-                continue;
-            }
-            passed = 0;
+            // Those without waiting calls, or unknown by now, leave the ring.
+            let found = self.ring.iter().position(|name| {
+                self.tenants
+                    .get(name)
+                    .is_none_or(|tenant| tenant.waiting.front().is_none_or(|next| may_run(tenant, next)))
+            });
+            let Some(name) = found.and_then(|at| self.ring.remove(at)) else { break };
             admitted.extend(self.admit_one(name, Instant::now()));
         }
         admitted
     }
 
-    /// While more calls run than there are places, those that are not short give way, the heaviest tenant's first.
-    pub(super) fn clear_places(&mut self, now: Instant) {
-        while self.running.len() > self.places && self.leaving.len() + self.standing < self.most_standing {
-            let long = |so_far: f64, _: &Running| so_far > MORE;
-            let Some((_, at)) = self.heaviest(now, long) else { return };
+    /// At a call's tick: it may be long by now. While more long calls run than there are places, one gives way, the heaviest tenant's
+    /// first.
+    pub(super) fn clear_places(&mut self, turn: &Arc<Turn>, now: Instant) {
+        if let Some(own) = self.running.iter_mut().find(|running| Arc::ptr_eq(&running.turn, turn)) {
+            own.long |= now.saturating_duration_since(own.since).as_secs_f64() > MORE;
+        }
+        while self.long() > self.places && self.leaving.len() + self.standing < self.most_standing {
+            let Some((_, at)) = self.heaviest(now, |running| running.long) else { return };
             self.ask_to_leave(at);
         }
+    }
+
+    /// Running calls that are long.
+    fn long(&self) -> usize {
+        self.running.iter().filter(|running| running.long).count()
     }
 
     /// Has calls of much heavier tenants give their places to those that wait; gives the calls to wake. What was not heavier when a
@@ -147,19 +156,19 @@ impl State {
             return false;
         }
         let own = self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
-        let heaviest = self.heaviest(now, |_, running| running.turn.tenant != *name);
+        let heaviest = self.heaviest(now, |running| running.turn.tenant != *name);
         let Some((_, at)) = heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) else { return false };
         self.ask_to_leave(at);
         true
     }
 
-    /// Of the running calls that are `meant`, by how long they have run so far, seconds: the load, with that, and the position of the
-    /// one whose tenant has the most.
-    fn heaviest(&self, now: Instant, meant: impl Fn(f64, &Running) -> bool) -> Option<(f64, usize)> {
+    /// Of the running calls that are `meant`, the one whose tenant has the largest load: that load, with what the call has run so far,
+    /// seconds, and its position.
+    fn heaviest(&self, now: Instant, meant: impl Fn(&Running) -> bool) -> Option<(f64, usize)> {
         let loads = self.running.iter().enumerate().filter_map(|(at, running)| {
             let so_far = now.saturating_duration_since(running.since).as_secs_f64();
             let load = self.tenants.get(&running.turn.tenant).map_or(0.0, |tenant| tenant.load.now(now));
-            meant(so_far, running).then_some((load + so_far, at))
+            meant(running).then_some((load + so_far, at))
         });
         loads.max_by(|(a, _), (b, _)| a.total_cmp(b))
     }

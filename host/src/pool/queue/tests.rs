@@ -20,9 +20,9 @@ fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
     queue
 }
 
-/// The next calls that are admitted while those before them run.
+/// The next calls that are admitted when one has ended, or none runs yet.
 fn admit(queue: &Queue) -> Vec<Arc<Turn>> {
-    queue.lock().admit_next()
+    queue.lock().admit_next(true)
 }
 
 fn names(turns: &[Arc<Turn>]) -> String {
@@ -83,7 +83,7 @@ fn what_becomes_heavy_while_another_waits_gives_its_place_at_a_tick() {
     // It is not heavier than by 2 ms yet.
     assert!(queue.lock().take_places(Instant::now() - Duration::from_secs(1)).is_empty());
     thread::sleep(Duration::from_millis(5));
-    queue.look();
+    queue.look(&running[0]);
     assert!(running[0].gives_way());
     let state = queue.lock();
     assert_eq!((state.running.len(), state.leaving.len(), state.tenants["new"].running), (1, 1, 1));
@@ -104,26 +104,75 @@ fn no_place_is_taken_while_too_many_calls_stand_still() {
     assert_eq!(names(&state.take_places(Instant::now())), "new");
 }
 
+/// A running call stands still and waits.
+fn stand_still(state: &mut State, turn: &Arc<Turn>) {
+    turn.suspend();
+    state.stop_running(turn);
+    state.list(&turn.tenant, |waiting| waiting.push_front(Arc::clone(turn)));
+}
+
 #[test]
-fn short_calls_share_places_until_one_is_not_short() {
+fn as_many_long_calls_run_as_there_are_places_and_short_ones_beside_them() {
     let queue = waiting(1, &[("a", 1), ("b", 1), ("c", 1)]);
     queue.lock().most_running = 2;
     let running = admit(&queue);
     assert_eq!(names(&running), "ab", "two share the place, the third waits");
-    queue.lock().clear_places(Instant::now());
+    let mut state = queue.lock();
+    let begin = Instant::now() - Duration::from_secs(1);
+    running.iter().for_each(|turn| state.clear_places(turn, begin));
     assert!(!running.iter().any(|turn| turn.gives_way()), "both are short");
     let later = Instant::now() + Duration::from_millis(5);
-    let mut state = queue.lock();
     state.tenants.get_mut("b").expect("known").load.add(Duration::from_millis(1), later);
-    state.clear_places(later);
-    assert_eq!([running[0].gives_way(), running[1].gives_way()], [false, true], "as many as have places go on");
-    // It stands still, and is not let in again where it would share.
-    running[1].suspend();
-    state.stop_running(&running[1]);
-    state.list(&"b".into(), |waiting| waiting.push_front(running[1].clone()));
-    assert_eq!(names(&state.admit_next()), "c");
+    running.iter().for_each(|turn| state.clear_places(turn, later));
+    assert_eq!([running[0].gives_way(), running[1].gives_way()], [false, true], "one long call goes on");
+    stand_still(&mut state, &running[1]);
+    let short = state.admit_next(false);
+    assert_eq!(names(&short), "c", "b is long, as a is");
+    state.stop_running(&short[0]);
+    assert_eq!(state.admit_next(true).len(), 0, "a is still there");
     state.stop_running(&running[0]);
-    assert_eq!(state.admit_next().len(), 0, "c has the place");
-    let c = state.tenants["c"].running;
-    assert_eq!(c, 1);
+    assert_eq!(names(&state.admit_next(true)), "b");
+}
+
+#[test]
+fn a_call_that_gave_its_place_goes_on_beside_short_ones_when_another_has_ended() {
+    let queue = waiting(1, &[("heavy", 1), ("light", 1), ("new", 1)]);
+    queue.lock().most_running = 4;
+    let running = admit(&queue);
+    assert_eq!(running.len(), 3);
+    let mut state = queue.lock();
+    stand_still(&mut state, &running[0]);
+    assert_eq!(state.admit_next(false).len(), 0, "not at once");
+    state.stop_running(&running[1]);
+    assert_eq!(names(&state.admit_next(true)), "heavy");
+}
+
+/// Such a call was once passed over for good, whenever more tenants called than there are places.
+#[test]
+fn a_long_call_gets_its_turn_beside_short_calls_without_end() {
+    let tenants: Vec<String> = (0..64).map(|tenant| tenant.to_string()).collect();
+    let short: Vec<(&str, usize)> = tenants.iter().map(|name| (name.as_str(), 1)).collect();
+    let queue = waiting(2, &short);
+    queue.lock().most_running = 8;
+    let mut running = VecDeque::from(admit(&queue));
+    assert_eq!(running.len(), 8);
+    let mut state = queue.lock();
+    let long = Arc::new(Turn::new("long".into(), None));
+    queue.known(&mut state, &long.tenant).expect("known");
+    long.suspend();
+    state.list(&long.tenant, |waiting| waiting.push_back(Arc::clone(&long)));
+    let mut ended = 0;
+    while !long.is_admitted() {
+        // Each tenant calls again at once.
+        let call = running.pop_front().expect("eight run");
+        state.stop_running(&call);
+        let again = Arc::new(Turn::new(Arc::clone(&call.tenant), None));
+        state.list(&call.tenant, |waiting| waiting.push_back(again));
+        running.extend(state.admit_next(true));
+        ended += 1;
+        assert!(ended <= tenants.len(), "every other tenant had a turn");
+    }
+    assert_eq!(state.running.len(), 8);
+    state.clear_places(&long, Instant::now());
+    assert!(!long.gives_way(), "it has one of the two places for long calls");
 }
