@@ -16,7 +16,7 @@ const PREFIX: &str = "damacy-bench-";
 /// In a folder of kept data: whoever makes data there has it locked.
 const LOCK: &str = ".damacy-bench.lock";
 /// In a temporary folder: says that it is one, whatever others are called.
-const MARK: &str = ".damacy-bench.temporary";
+pub(super) const MARK: &str = ".damacy-bench.temporary";
 /// A folder that is younger may be one that is not locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 

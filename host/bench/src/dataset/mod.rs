@@ -226,13 +226,14 @@ fn found(folder: &Path, fingerprint: &str, arrays: &[ArrayMetadata]) -> Option<M
     (marker.fingerprint == fingerprint && sizes_fit && complete).then_some(marker)
 }
 
-/// Files below a folder, and their bytes.
+/// Files below a folder, and their bytes, without the mark of a temporary one.
 fn count(folder: &Path) -> (u64, u64) {
     let (mut files, mut bytes, mut todo) = (0, 0, vec![folder.to_owned()]);
     while let Some(folder) = todo.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.metadata() {
                 Ok(facts) if facts.is_dir() => todo.push(entry.path()),
+                Ok(_) if entry.file_name() == folder::MARK => {}
                 Ok(facts) => (files, bytes) = (files + 1, bytes + facts.len()),
                 Err(_) => {}
             }
