@@ -8,7 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 damacy=$1 python=$2 folder=$3
 shift 3
 
-# Not zarr alone, which takes twice as long as with zarrs' codecs, and small-crops, which takes its peers half an hour.
+# Without small-crops, whose peers took more than ten minutes in one output type, and without the slowest peer, zarr with its own
+# codecs.
 peers=tensorstore,zarrs
 # The command is in the results: by its name, and with a folder of the tree.
 runs=target/bench-recording
