@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
 # Records the benchmark: host/bench/record.sh DAMACY PYTHON FOLDER [FLAG...]
 #
-# The scenarios below beside their peers -> FOLDER/bench.md (the table), results.json and report.html, all of one run. What
+# All built-in scenarios beside all peers -> FOLDER/bench.md (the table), results.json and report.html, all of one run. What
 # was in FOLDER stays unless the whole run succeeds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 damacy=$1 python=$2 folder=$3
 shift 3
 
-# Without small-crops, whose peers took more than ten minutes in one output type, and without the slowest peer, zarr with its own
-# codecs.
-peers=tensorstore,zarrs
+# Each in its own output type, and four of them in two more, of other widths.
+types=float32,uint8,uint16
+scenarios=(
+    "default:$types" "one-array:$types" "aligned-scan:$types" "mixed-codecs:$types"
+    mixed-dtypes small-crops many-arrays held-batches cached high-latency smoke
+)
 # The command is in the results: by its name, and with a folder of the tree.
 runs=target/bench-recording
 mkdir -p "$runs"
 trap 'rm -rf "$runs"' EXIT
 PATH=$(dirname "$damacy"):$PATH
-damacy bench default one-array aligned-scan mixed-codecs --dtype float32,uint8,uint16 \
-    --peers "$peers" --python "$python" --out "$runs" "$@" >"$runs/table"
+damacy bench "${scenarios[@]}" --peers tensorstore,zarr,zarrs --python "$python" --open never --out "$runs" "$@" \
+    >"$runs/table"
 mkdir -p "$folder"
 {
     printf '# Benchmark\n\nMade by `make bench`; not edited by hand. [report.html](report.html) explains it with pictures,\n'

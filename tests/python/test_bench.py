@@ -162,8 +162,9 @@ def smoke(folder, dtype="float32", **pipeline):
     return folder / "scenario.json"
 
 
-def run_with_peers(folder, scenario, peers, env=None):
-    bench(scenario, "--repeat", 2, "--quiet", "--peers", ",".join(peers), "--out", folder / "out", env=env)
+def run_with_peers(folder, scenario, peers, env=None, time="10min"):
+    flags = ["--repeat", 2, "--quiet", "--search-time", time]
+    bench(scenario, *flags, "--peers", ",".join(peers), "--out", folder / "out", env=env)
     (run,) = json.loads((folder / "out/results.json").read_text())["runs"]
     return run
 
@@ -188,6 +189,47 @@ def test_peers_give_our_batches_at_the_best_of_their_settings(tmp_path, dtype):
             assert low - 1e-9 <= mean / ours["pass_s"] <= high + 1e-9, ratio
         # The pass after ours is the one before the next.
         assert peer["rounds"][0]["after_s"] == peer["rounds"][1]["before_s"]
+
+
+def test_a_search_without_time_looks_at_the_first_batches_and_says_so(tmp_path):
+    run = run_with_peers(tmp_path, smoke(tmp_path), PEERS, time="1ms")
+    for peer in run["peers"]:
+        assert peer["sample_batches"] == 1 and peer["search_s"] > 0 and peer["equality"]["differing"] == 0
+        looks = {json.dumps(one["setting"]): one["sample_s"] for one in peer["search"]}
+        whole = {json.dumps(one["setting"]): one["pass_s"] for one in peer["search"] if one["pass_s"]}
+        assert len(looks) >= 6 and all(looks.values())
+        # One look is a part of a pass; two settings, and one for each size of cache, had a whole one.
+        assert all(len(passes) == 1 for passes in whole.values())
+        caches = {one["setting"].get("cache_bytes") for one in peer["search"]}
+        assert max(len(caches), 1) <= len(whole) <= max(len(caches), 2)
+        assert caches == {json.loads(setting).get("cache_bytes") for setting in whole}
+        assert whole[json.dumps(peer["setting"])] == min(whole.values())
+        assert min(looks, key=looks.get) in whole
+        page = (tmp_path / "out/report.html").read_text()
+        assert f"all {len(looks)} settings looked at on the first 1 of 12 batches" in page
+
+
+def test_a_pass_may_be_of_the_first_batches_alone(tmp_path):
+    """Asked of the peer itself: all batches but the first lie outside of the array."""
+    array = zarr.create_array(tmp_path / "a.zarr", shape=(8,), chunks=(4,), dtype="u2")
+    array[:] = np.arange(8)
+    start = {
+        "do": "start", "arrays": [str(tmp_path / "a.zarr")], "sources": ["uint16"], "crop": [4], "batch": 2,
+        "samples": [[0, [0]], [0, [4]]] + [[0, [6]]] * 6, "dtype": "float32", "memory_bytes": 1 << 20, "threads": 2,
+        "hold_s": 0.3, "touch": True,
+    }
+    for name, setting in {
+        "tensorstore": {"cache_bytes": 0, "how": "cast", "batches_ahead": 2},
+        "zarr": {"crops_at_once": 1, "batches_ahead": 1, "requests": 2},
+    }.items():
+        # Beyond the array from the second batch on, which no pass over the first alone may see; each is held for 0.3 s.
+        requests = [start | {"peer": name}, {"do": "pass", "setting": setting, "batches": 1}]
+        done = subprocess.run(
+            [sys.executable, "-m", "damacy.bench.peer"], input="\n".join(map(json.dumps, requests)), capture_output=True,
+            text=True, timeout=60, check=False,
+        )
+        started, passed = map(json.loads, done.stdout.splitlines())
+        assert started["settings"] and passed["pass_s"] >= 0.3, done.stdout + done.stderr
 
 
 def test_what_a_peer_s_own_cast_would_differ_in_is_counted(tmp_path):

@@ -1,5 +1,6 @@
 //! `damacy bench` and `python -m damacy.bench`: arguments -> scenarios run, results written, a table.
 
+use crate::browser::{self, When};
 use crate::compare;
 use crate::dataset::{self, Dataset};
 use crate::failure::{Failure, Result};
@@ -8,17 +9,19 @@ use crate::progress::Progress;
 use crate::results::{Results, SCHEMA_VERSION};
 use crate::run::{self, Runner};
 use crate::scenario::{self, DtypeName, Generate, NAMES, Scenario};
-use crate::{machine, peers, report, store, table};
+use crate::{machine, peers, report, store, table, units};
 use clap::{Args, Subcommand, ValueEnum};
 use damacy::Dtype;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// What `--help` says below the options.
 pub const HELP: &str = "\
 A scenario is a file (host/scenarios/*.json, or your own), or one of the built-in ones by name:
-  smoke, default, mixed-dtypes, mixed-codecs, small-crops, aligned-scan, many-arrays, one-array, high-latency, held-batches
+  smoke, default, mixed-dtypes, mixed-codecs, small-crops, aligned-scan, many-arrays, one-array, high-latency, held-batches,
+  cached
 
 docs/bench.md explains scenarios, results and the rule of compare.
 
@@ -37,7 +40,7 @@ pub struct BenchArgs {
     /// What to do instead of running scenarios
     #[command(subcommand)]
     pub action: Option<Action>,
-    /// Scenarios: files, or names of built-in ones
+    /// Scenarios: files, or names of built-in ones; default:float32,uint8 runs one in these output types
     #[arg(value_name = "SCENARIO", required = true)]
     pub scenarios: Vec<String>,
     /// Rounds of each; five or more can be compared
@@ -61,6 +64,12 @@ pub struct BenchArgs {
     /// The Python to run peers with
     #[arg(long, value_name = "PROGRAM")]
     pub python: Option<PathBuf>,
+    /// How long the search of a peer's best setting may take, about: more time, more settings on the whole pass
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
+    pub search_time: Duration,
+    /// Open the report in a browser: $BROWSER, or the system's. auto: from a terminal, without --json
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub open: When,
     /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
@@ -91,6 +100,9 @@ pub enum Action {
         /// Also write a report: one HTML file
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
+        /// Open it in a browser
+        #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+        open: When,
     },
     /// Write the report on results: one HTML file to open from disk
     Report {
@@ -99,6 +111,9 @@ pub enum Action {
         /// Where to; else report.html beside the results
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
+        /// Open it in a browser
+        #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+        open: When,
     },
     /// Print the JSON Schema of scenarios
     Schema,
@@ -113,7 +128,7 @@ pub enum Action {
 pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
     match &args.action {
         None => bench(args, command),
-        Some(Action::Compare { first, second, json, html }) => {
+        Some(Action::Compare { first, second, json, html, open }) => {
             let (one, other) = (compare::read(first)?, compare::read(second)?);
             let comparison = compare::compare(&one, &other)?;
             if let Some(html) = html {
@@ -124,12 +139,16 @@ pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
                     &report::comparison(&comparison, (&of, &one), (&than, &other)),
                 )?;
             }
-            print(&if *json { pretty(&comparison)? } else { table::comparison(&comparison) })
+            print(&if *json { pretty(&comparison)? } else { table::comparison(&comparison) })?;
+            if let Some(html) = html {
+                tell(&browser::show(html, unless_json(*open, *json)));
+            }
+            Ok(())
         }
-        Some(Action::Report { results, html }) => {
+        Some(Action::Report { results, html, open }) => {
             let html = html.clone().unwrap_or_else(|| results.with_file_name("report.html"));
             write_report(&html, &[results.as_path()], &report::results(&compare::read(results)?))?;
-            print(&format!("written: {}\n", html.display()))
+            print(&(browser::show(&html, *open) + "\n"))
         }
         Some(Action::Schema) => print(&scenario::schema_text()),
         Some(Action::List) => {
@@ -144,7 +163,6 @@ pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
 
 fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     // Everything that can be refused is, before data is generated.
-    let scenarios = args.scenarios.iter().map(|name| scenario::load(name)).collect::<Result<Vec<Scenario>>>()?;
     let dtypes = match args.sweep {
         None => {
             let parse = |name: &String| scenario::dtype(name).map_err(Failure::inval);
@@ -152,7 +170,11 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
         }
         Some(Sweep::Dtype) => Dtype::ALL.to_vec(),
     };
-    let scenarios = if dtypes.is_empty() { scenarios } else { in_types(&scenarios, &dtypes)? };
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for name in &args.scenarios {
+        let (name, own) = scenario::split(name)?;
+        scenarios.extend(in_types(scenario::load(name)?, if own.is_empty() { &dtypes } else { &own })?);
+    }
     distinct(&scenarios)?;
     store::check(&args.out)?;
     let mut opened = Vec::new();
@@ -160,7 +182,7 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
         opened.push(dataset::open(scenario, &scenario.name)?.map(Rc::new));
     }
     scenarios.iter().try_for_each(run::try_gpu)?;
-    let python = peers::Python::new(&args.peers, args.python.as_deref())?;
+    let python = peers::Python::new(&args.peers, args.python.as_deref(), args.search_time)?;
     let _watch = Watch::new();
     let progress = Progress::new(args.quiet);
     python.announce(&scenarios, &progress);
@@ -190,8 +212,10 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
             (None, None) => return Err(Failure::internal("a scenario without arrays")),
         };
         let runner = Runner::new(scenario, &dataset);
+        let about = |failure: Failure| failure.about(&scenario.name);
+        let cold = runner.cold(&progress).map_err(about)?;
         let mut beside = python.start(scenario, &dataset, &runner, &progress)?;
-        let run = runner.run(args.repeat, &mut beside, &progress).map_err(|failure| failure.about(&scenario.name))?;
+        let run = runner.run(cold, args.repeat, &mut beside, &progress).map_err(about)?;
         let rate = run.summary.get("samples_per_s").map_or(0.0, |spread| spread.median);
         progress.say(&format!("{} in {}: {rate:.1} samples/s", run.name, run.dtype));
         for peer in &run.peers {
@@ -203,11 +227,11 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     }
     results.created = machine::now();
     progress.clear();
-    store::write(&args.out, "results.json", pretty(&results)?.as_bytes())?;
-    store::write(&args.out, "report.html", report::results(&results).as_bytes())?;
-    print(&if args.json { pretty(&results)? } else { table::results(&results) })?;
+    let (json, html) = (pretty(&results)?, report::results(&results));
+    store::write(&args.out, &[("results.json".as_ref(), json.as_bytes()), ("report.html".as_ref(), html.as_bytes())])?;
+    print(&if args.json { json } else { table::results(&results) })?;
     progress.say(&format!("written: {}", args.out.join("results.json").display()));
-    progress.say(&format!("written: {}", args.out.join("report.html").display()));
+    progress.say(&browser::show(&args.out.join("report.html"), unless_json(args.open, args.json)));
     let failed = results.runs.iter().flat_map(|run| run.checks.iter().filter(|c| !c.passed).map(move |c| (run, c)));
     let failed: Vec<String> =
         failed.map(|(run, check)| format!("{} in {}: {}: {}", run.name, run.dtype, check.name, check.detail)).collect();
@@ -218,19 +242,28 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     }
 }
 
-/// Each scenario in each output type.
-fn in_types(scenarios: &[Scenario], dtypes: &[Dtype]) -> Result<Vec<Scenario>> {
-    let mut all = Vec::new();
-    for scenario in scenarios {
-        for &dtype in dtypes {
-            let mut one = scenario.clone();
-            one.pipeline.dtype = DtypeName(dtype);
-            // A wider type may not fit the memory.
-            scenario::check_again(&one)?;
-            all.push(one);
-        }
+/// A scenario in each of these output types, or in its own.
+fn in_types(scenario: Scenario, dtypes: &[Dtype]) -> Result<Vec<Scenario>> {
+    if dtypes.is_empty() {
+        return Ok(vec![scenario]);
     }
-    Ok(all)
+    let one = |&dtype: &Dtype| {
+        let mut one = scenario.clone();
+        one.pipeline.dtype = DtypeName(dtype);
+        // A wider type may not fit the memory.
+        scenario::check_again(&one).map(|()| one)
+    };
+    dtypes.iter().map(one).collect()
+}
+
+/// Who asks for JSON does not wait for a browser.
+fn unless_json(open: When, json: bool) -> When {
+    if json && open == When::Auto { When::Never } else { open }
+}
+
+/// A closed standard error changes nothing.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn distinct(scenarios: &[Scenario]) -> Result<()> {
@@ -258,7 +291,7 @@ fn write_report(html: &Path, about: &[&Path], text: &str) -> Result<()> {
         return Err(Failure::inval(format!("{} names no file; accepted is a file for the report", html.display())));
     };
     let folder = html.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    store::write(folder, name, text.as_bytes())
+    store::write(folder, &[(name, text.as_bytes())])
 }
 
 fn pretty(value: &impl serde::Serialize) -> Result<String> {

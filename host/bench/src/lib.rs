@@ -2,6 +2,7 @@
 //!
 //! `damacy bench` and `python -m damacy.bench` are [`command`]; `docs/bench.md` explains scenarios and results.
 
+pub mod browser;
 pub mod command;
 pub mod compare;
 pub mod crops;

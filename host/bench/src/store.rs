@@ -1,10 +1,12 @@
 //! The output folder: checked before a run, written at its end, each file as a whole or not at all.
 
 use crate::failure::{Failure, Result};
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 /// Refuses a folder that could not be written to after minutes of work.
 ///
@@ -32,14 +34,24 @@ fn replaceable(place: &Path) -> Result<()> {
     }
 }
 
-/// Puts a file into the folder, which is made if it is missing.
+/// Puts files into the folder, which is made if it is missing: all of them, or none if one cannot be written.
 ///
 /// # Errors
 /// `Io`; `Inval` for something there that is no file. What was there before is then still there.
-pub fn write(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
-    let place = folder.join(name);
-    replaceable(&place)?;
-    let written = || -> io::Result<()> {
+pub fn write(folder: &Path, files: &[(&OsStr, &[u8])]) -> Result<()> {
+    let staged = files.iter().map(|(name, bytes)| stage(folder, &folder.join(name), bytes));
+    let staged = staged.collect::<Result<Vec<_>>>()?;
+    for (file, (name, _)) in staged.into_iter().zip(files) {
+        let place = folder.join(name);
+        file.persist(&place).map_err(|error| Failure::file(&place, "cannot be written", error.error))?;
+    }
+    Ok(())
+}
+
+/// The whole of a file beside its place, under a name of its own.
+fn stage(folder: &Path, place: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+    replaceable(place)?;
+    let written = || -> io::Result<NamedTempFile> {
         fs::create_dir_all(folder)?;
         // As other new files, instead of for the owner alone; the umask still counts.
         let permissions = Permissions::from_mode(0o666);
@@ -50,7 +62,7 @@ pub fn write(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<()> 
             .tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
-        file.persist(&place).map(drop).map_err(|error| error.error)
+        Ok(file)
     };
-    written().map_err(|error| Failure::file(&place, "cannot be written", error))
+    written().map_err(|error| Failure::file(place, "cannot be written", error))
 }

@@ -175,6 +175,9 @@ fn detail(run: &Run) -> String {
     );
     for peer in &run.peers {
         line(&peer.name, self::peer(peer));
+        if !peer.search.is_empty() {
+            line("", format!("its best setting: {}", peer.search_in_words(run.crops.batches)));
+        }
         if peer.caches_all(&run.dataset) {
             line("", "its cache can hold all arrays decoded: no chunk is decoded twice in a pass".to_owned());
         }

@@ -45,6 +45,12 @@ pub struct PeerResult {
     pub setting: Map<String, Value>,
     /// Everything that was tried, in turns; what was far behind the best, once.
     pub search: Vec<Tried>,
+    /// Batches of the first look at each setting, the first ones of the pass; null if each was a whole pass.
+    #[serde(default)]
+    pub sample_batches: Option<u64>,
+    /// How long the search took.
+    #[serde(default)]
+    pub search_s: f64,
     /// One for each of our rounds.
     pub rounds: Vec<PeerRound>,
     /// Samples a second over its passes.
@@ -65,6 +71,21 @@ impl PeerResult {
     pub(crate) fn caches_all(&self, dataset: &Dataset) -> bool {
         let decoded = dataset.arrays.iter().map(|array| array.decoded_bytes).fold(0, u64::saturating_add);
         self.setting.get("cache_bytes").and_then(Value::as_u64).is_some_and(|cache| cache >= decoded)
+    }
+
+    /// How its setting was found, in a pass of so many batches.
+    pub(crate) fn search_in_words(&self, batches: u64) -> String {
+        let count = self.search.len() as u64;
+        let all = if count == 1 { "the one setting".to_owned() } else { format!("all {count} settings") };
+        let whole = self.search.iter().filter(|tried| !tried.pass_s.is_empty()).count();
+        match self.sample_batches {
+            None => format!("{all} tried on the whole pass"),
+            Some(sample) => {
+                format!(
+                    "{all} looked at on the first {sample} of {batches} batches, {whole} of them then tried on the whole pass"
+                )
+            }
+        }
     }
 }
 
@@ -93,7 +114,10 @@ pub(crate) fn absences(runs: &[Run]) -> Vec<String> {
 pub struct Tried {
     /// The setting.
     pub setting: Map<String, Value>,
-    /// Each pass.
+    /// The first look: a pass over `sample_batches` alone; null if it was a whole pass.
+    #[serde(default)]
+    pub sample_s: Option<f64>,
+    /// Each whole pass; none, if the first look was too slow.
     pub pass_s: Vec<f64>,
 }
 

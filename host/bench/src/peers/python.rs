@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The peers that there are.
 const NAMES: [&str; 3] = ["tensorstore", "zarr", "zarrs"];
@@ -22,14 +23,16 @@ const NAMES: [&str; 3] = ["tensorstore", "zarr", "zarrs"];
 pub struct Python {
     names: Vec<String>,
     program: PathBuf,
+    search: Duration,
 }
 
 impl Python {
-    /// Checks the names; without a program it is the active virtual environment's, or `python3`.
+    /// Checks the names; without a program it is the active virtual environment's, or `python3`. The search of each peer's
+    /// best setting takes about `search`.
     ///
     /// # Errors
     /// `Inval` for an unknown name, and for a Python that has no damacy.
-    pub fn new(names: &[String], program: Option<&Path>) -> Result<Python> {
+    pub fn new(names: &[String], program: Option<&Path>, search: Duration) -> Result<Python> {
         let mut wanted: Vec<String> = Vec::new();
         for name in names {
             if !NAMES.contains(&name.as_str()) {
@@ -44,7 +47,7 @@ impl Python {
         if !wanted.is_empty() {
             can_import(&program)?;
         }
-        Ok(Python { names: wanted, program })
+        Ok(Python { names: wanted, program, search })
     }
 
     /// Says, before anything runs, beside which scenarios no peer will.
@@ -101,20 +104,24 @@ impl Python {
         }
         let settings: Vec<Map<String, Value>> = process.parse(&started["settings"])?;
         progress.say(&format!("{}: searching the best setting of {name}", scenario.name));
-        let (setting, tried) = search(settings, &mut |setting, what| {
+        let begun = Instant::now();
+        let found = search(settings, scenario.sampling.batches, self.search, &mut |setting, batches, what| {
             progress.step(|| format!("{}: searching the best setting of {name}, {what}", scenario.name));
-            Ok(process.pass(setting)?.seconds)
+            Ok(process.pass(setting, Some(batches))?.seconds)
         })?;
+        let search_s = begun.elapsed().as_secs_f64();
         progress.step(|| format!("{}: comparing batches with {name}'s", scenario.name));
-        process.send(&json!({"do": "compare", "setting": setting}))?;
+        process.send(&json!({"do": "compare", "setting": found.setting}))?;
         runner.bytes(&mut |bytes| process.write(bytes))?;
         let equality: Value = process.answer()?;
         let equality: Equality = process.parse(&equality)?;
         let result = PeerResult {
             name: name.to_owned(),
             version: started["version"].as_str().map(str::to_owned),
-            setting,
-            search: tried,
+            setting: found.setting,
+            search: found.tried,
+            sample_batches: found.sample_batches,
+            search_s,
             equality: Some(equality),
             ..PeerResult::default()
         };

@@ -25,9 +25,9 @@ pub(super) struct Pass {
 }
 
 impl Process {
-    /// A timed pass with a setting.
-    pub(super) fn pass(&mut self, setting: &Map<String, Value>) -> Result<Pass> {
-        let answer = self.ask(&json!({"do": "pass", "setting": setting}))?;
+    /// A timed pass with a setting, over all batches or so many of the first ones.
+    pub(super) fn pass(&mut self, setting: &Map<String, Value>, batches: Option<u64>) -> Result<Pass> {
+        let answer = self.ask(&json!({"do": "pass", "setting": setting, "batches": batches}))?;
         let seconds = answer["pass_s"].as_f64().filter(|seconds| *seconds > 0.0);
         let seconds = seconds.ok_or_else(|| self.strange(&answer))?;
         Ok(Pass { seconds, peak_bytes: answer["peak_bytes"].as_u64() })
@@ -41,7 +41,7 @@ impl Running {
     }
 
     fn pass(&mut self) -> Result<f64> {
-        let pass = self.process.pass(&self.result.setting)?;
+        let pass = self.process.pass(&self.result.setting, None)?;
         self.result.peak_memory_bytes = self.result.peak_memory_bytes.max(pass.peak_bytes);
         Ok(pass.seconds)
     }

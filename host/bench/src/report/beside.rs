@@ -54,7 +54,7 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
         content.push(paragraph(format!("A pass made its process grow by {} at most.", memory(peak as f64))));
     }
     content.push(rounds(run, peer));
-    content.push(search(peer));
+    content.push(search(run, peer));
     Html::all(content)
 }
 
@@ -87,40 +87,81 @@ fn rounds(run: &Run, peer: &PeerResult) -> Html {
     table.html()
 }
 
-fn search(peer: &PeerResult) -> Html {
+fn search(run: &Run, peer: &PeerResult) -> Html {
     if peer.search.is_empty() {
         return hint(format!("No settings of {} were searched.", peer.name));
     }
+    let sampled = peer.sample_batches.is_some();
     let median = |tried: &Tried| Spread::of(&tried.pass_s).map_or(f64::INFINITY, |spread| spread.median);
+    let look = |tried: &Tried| tried.sample_s.unwrap_or(f64::INFINITY);
     let mut tried: Vec<&Tried> = peer.search.iter().collect();
-    tried.sort_by(|a, b| median(a).total_cmp(&median(b)));
+    tried.sort_by(|a, b| median(a).total_cmp(&median(b)).then(look(a).total_cmp(&look(b))));
     let shown = &tried[..tried.len().min(MOST)];
-    let chosen = |tried: &Tried| tried.setting == peer.setting;
-    let bar = |tried: &&Tried| {
-        let time = Spread::of(&tried.pass_s).unwrap_or_default();
-        let mark = if chosen(tried) { "✓ " } else { "" };
-        Bar {
-            label: format!("{mark}{}", setting(&tried.setting)),
-            value: time.median,
-            shown: seconds(time.median),
-            range: Some((time.min, time.max)),
-            kind: if chosen(tried) { Kind::Other } else { Kind::Bound },
-        }
-    };
-    let title = format!("Median pass of {} with each setting, fastest first", peer.name);
-    let chart: Vec<Bar> = shown.iter().map(bar).collect();
-    let mut table = Table::new(title.clone(), &["setting", "median pass", "each pass", ""]).words(&[2, 3]);
-    for one in shown {
-        let passes: Vec<String> = one.pass_s.iter().take(20).map(|time| seconds(*time)).collect();
-        let mark = if chosen(one) { "used in the rounds" } else { "" };
-        table.row([setting(&one.setting), seconds(median(one)), passes.join(", "), mark.to_owned()]);
-    }
     let mut inside = vec![hint("Times of a pass: the shorter bar is better. ✓ marks the setting of the rounds.")];
+    if sampled {
+        inside.push(hint(format!(
+            "To bound the time that the search takes, {}: the fastest, and the fastest with each size of cache.",
+            peer.search_in_words(run.crops.batches)
+        )));
+    }
     if tried.len() > MOST {
         inside.push(hint(format!("Shown are the {MOST} fastest; results.json has all.")));
     }
-    inside.push(side_by_side(bars(&title, &chart, None), table.html()));
+    let title = format!("Median whole pass of {} with each setting, fastest first", peer.name);
+    let whole: Vec<Bar> = shown
+        .iter()
+        .filter_map(|tried| {
+            let time = Spread::of(&tried.pass_s)?;
+            Some(bar(peer, tried, time.median, (time.min, time.max)))
+        })
+        .collect();
+    let table = if sampled {
+        let head = ["setting", "first batches", "median whole pass", "each whole pass", ""];
+        Table::new(title.clone(), &head).words(&[3, 4])
+    } else {
+        Table::new(title.clone(), &["setting", "median pass", "each pass", ""]).words(&[2, 3])
+    };
+    let row = |one: &&Tried| {
+        let passes: Vec<String> = one.pass_s.iter().take(20).map(|time| seconds(*time)).collect();
+        let mark = if chosen(peer, one) { "used in the rounds" } else { "" };
+        let or_none = |time: f64| if time.is_finite() { seconds(time) } else { "–".to_owned() };
+        let mut cells = vec![setting(&one.setting)];
+        cells.extend(sampled.then(|| or_none(look(one))));
+        cells.extend([or_none(median(one)), passes.join(", "), mark.to_owned()]);
+        cells
+    };
+    let table = table.rows(shown.iter().map(row));
+    let mut charts = Vec::new();
+    if !whole.is_empty() {
+        charts.push(bars(&title, &whole, None));
+    }
+    if let Some(sample) = peer.sample_batches {
+        let mut by_look = shown.to_vec();
+        by_look.sort_by(|a, b| look(a).total_cmp(&look(b)));
+        let looks: Vec<Bar> = by_look
+            .iter()
+            .filter_map(|tried| tried.sample_s.map(|time| bar(peer, tried, time, (time, time))))
+            .collect();
+        let title = format!("First {sample} of {} batches with each setting, fastest first", run.crops.batches);
+        charts.push(bars(&title, &looks, None));
+    }
+    inside.push(side_by_side(Html::all(charts), table.html()));
     let settings =
         if tried.len() == 1 { "the one setting".to_owned() } else { format!("all {} settings", tried.len()) };
     folded(&format!("Search: {settings} of {} that were tried", peer.name), Html::all(inside))
+}
+
+fn chosen(peer: &PeerResult, tried: &Tried) -> bool {
+    tried.setting == peer.setting
+}
+
+fn bar(peer: &PeerResult, tried: &Tried, time: f64, range: (f64, f64)) -> Bar {
+    let chosen = chosen(peer, tried);
+    Bar {
+        label: format!("{}{}", if chosen { "✓ " } else { "" }, setting(&tried.setting)),
+        value: time,
+        shown: seconds(time),
+        range: Some(range),
+        kind: if chosen { Kind::Other } else { Kind::Bound },
+    }
 }

@@ -76,11 +76,34 @@ impl<'a> Runner<'a> {
         pass::pass(&self.config, &self.samples, &self.scenario.consumer, 0, Some(keep), &|_| ()).map(drop)
     }
 
-    /// Runs it: one cold pass and `repeat` rounds. Peers run before and after each of our passes.
+    /// The first pass. It comes before peers look for their settings, which would otherwise fill the page cache for it.
     ///
     /// # Errors
     /// Those of the pipeline; an interruption.
-    pub fn run(&self, repeat: u64, peers: &mut [Box<dyn Beside>], progress: &Progress) -> Result<results::Run> {
+    pub fn cold(&self, progress: &Progress) -> Result<Cold> {
+        let Round { setup_s, first_batch_s, pass_s, .. } = self.timed("cold pass", progress)?.round;
+        Ok(Cold { setup_s, first_batch_s, pass_s })
+    }
+
+    fn timed(&self, what: &str, progress: &Progress) -> Result<pass::Pass> {
+        let (scenario, sampling) = (self.scenario, &self.scenario.sampling);
+        let note = |done| {
+            progress.step(|| format!("{}: {what}, {done} of {} batches", scenario.name, sampling.batches));
+        };
+        pass::pass(&self.config, &self.samples, &scenario.consumer, sampling.warmup, None, &note)
+    }
+
+    /// Runs `repeat` rounds after the cold pass. Peers run before and after each of our passes.
+    ///
+    /// # Errors
+    /// Those of the pipeline; an interruption.
+    pub fn run(
+        &self,
+        cold: Cold,
+        repeat: u64,
+        peers: &mut [Box<dyn Beside>],
+        progress: &Progress,
+    ) -> Result<results::Run> {
         let (scenario, sampling) = (self.scenario, &self.scenario.sampling);
         let memory = scenario.pipeline.memory.0;
         let cache = config::cache(scenario);
@@ -88,20 +111,13 @@ impl<'a> Runner<'a> {
         let crops = self.crops();
         let batch_bytes = crops.output_bytes / crops.batches;
         let forecast = pricer.forecast(predict::window(scenario, self.dataset, batch_bytes, self.threads))?;
-        let timed = |what: &str| {
-            let note = |done| {
-                progress.step(|| format!("{}: {what}, {done} of {} batches", scenario.name, sampling.batches));
-            };
-            pass::pass(&self.config, &self.samples, &scenario.consumer, sampling.warmup, None, &note)
-        };
-        let cold = timed("cold pass")?;
         let mut ceilings = Ceilings::new(&self.dataset.uris, self.threads as usize, self.latency.clone())?;
         let mut known: Option<(Vec<Range<usize>>, Predicted, Work)> = None;
         let (mut rounds, mut batches): (Vec<Round>, Vec<Vec<BatchTimes>>) = (Vec::new(), Vec::new());
         for number in 0..repeat {
             interrupt::check()?;
             peers.iter_mut().try_for_each(|peer| peer.before())?;
-            let pass = timed(&format!("round {} of {repeat}", number + 1))?;
+            let pass = self.timed(&format!("round {} of {repeat}", number + 1), progress)?;
             peers.iter_mut().try_for_each(|peer| peer.after())?;
             let windows = windows(&pass.batches, sampling.samples as usize);
             let same = known.as_ref().is_some_and(|(of, ..)| *of == windows);
@@ -129,11 +145,7 @@ impl<'a> Runner<'a> {
             scenario: scenario.clone(),
             dataset: self.dataset.facts(),
             crops,
-            cold: Cold {
-                setup_s: cold.round.setup_s,
-                first_batch_s: cold.round.first_batch_s,
-                pass_s: cold.round.pass_s,
-            },
+            cold,
             summary: summary(&rounds),
             checks: checks(&rounds, &memory),
             forecast,

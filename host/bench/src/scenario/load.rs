@@ -1,14 +1,29 @@
 //! What a user names on the command line -> a scenario: a file's, or a built-in one.
 
 use super::faults::nearest;
-use super::{NAMES, Scenario, builtin, read};
+use super::{NAMES, Scenario, builtin, dtype, read};
 use crate::failure::{Failure, Result};
+use damacy::Dtype;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// Bytes of a scenario.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// `default:float32,uint8` -> the scenario's name, and the output types to run it in; none without a colon.
+///
+/// # Errors
+/// An output type that there is not.
+pub fn split(name: &str) -> Result<(&str, Vec<Dtype>)> {
+    match name.rsplit_once(':') {
+        Some((scenario, types)) if !scenario.is_empty() && !Path::new(name).exists() => {
+            let types = types.split(',').map(|name| dtype(name).map_err(Failure::inval));
+            Ok((scenario, types.collect::<Result<Vec<Dtype>>>()?))
+        }
+        _ => Ok((name, Vec::new())),
+    }
+}
 
 /// Reads the scenario in a file of this name, or the built-in one if there is no such file.
 ///

@@ -15,7 +15,7 @@ mod walk;
 pub use builtin::{NAMES, builtin};
 pub(crate) use check::arrays_fit;
 pub use faults::{Fault, Faults};
-pub use load::load;
+pub use load::{load, split};
 pub use names::{DtypeName, Seconds, Size, SourceName, dtype};
 pub use schema::schema_text;
 

@@ -114,13 +114,30 @@ fn headline_ratio_and_equality_are_the_results() {
             }),
         ),
         peer("zarrs", json!({"unavailable": "no module zarrs"})),
+        peer(
+            "zarr",
+            json!({
+                "setting": {"requests": 2}, "sample_batches": 3,
+                "search": [{"setting": {"requests": 10}, "sample_s": 0.375, "pass_s": []},
+                           {"setting": {"requests": 2}, "sample_s": 0.125, "pass_s": [0.625]}],
+            }),
+        ),
     ];
     let results = results(vec![one]);
     let absent = "a in float32 ran without zarrs: no module zarrs";
-    assert!(table::results(&results).contains(&format!("note: {absent}\n")));
+    let table = table::results(&results);
+    assert!(table.contains(&format!("note: {absent}\n")));
+    assert!(table.contains("its best setting: all 2 settings tried on the whole pass\n"));
+    let sampled = "all 2 settings looked at on the first 3 of 12 batches, 1 of them then tried on the whole pass";
+    assert!(table.contains(&format!("its best setting: {sampled}\n")));
     let page = report::results(&results);
     for text in [
         absent,
+        sampled,
+        "First 3 of 12 batches with each setting, fastest first",
+        "requests: 10: 375 ms",
+        "<td class=\"figure\">375 ms</td><td class=\"figure\">–</td>",
+        "<td class=\"figure\">125 ms</td><td class=\"figure\">625 ms</td>",
         "<strong>350.0</strong> samples/s",
         "1.49 (1.31 to 1.60) times as many samples a second as tensorstore: more in every round",
         "tensorstore: 241.0 (231.0 to 262.0) samples/s, with cache: 128 MiB, how: read.",

@@ -62,6 +62,10 @@ class Job:
         """Numbers of the arrays that have a crop."""
         return sorted({array for batch in self.batches for array, _ in batch})
 
+    def first(self, count: int | None) -> Job:
+        """The same with its first batches alone; they are put into the same memory."""
+        return self if count is None else dataclasses.replace(self, batches=self.batches[:count])
+
     def box(self, starts: tuple[int, ...]) -> tuple[slice, ...]:
         """A crop as an index."""
         return tuple(slice(start, start + extent) for start, extent in zip(starts, self.crop, strict=True))
@@ -122,8 +126,8 @@ class Loader(Protocol):
     def try_to_open(self) -> None:
         """Raises `Refused` for an array that cannot be opened."""
 
-    def batches(self, setting: Setting) -> Iterator[tuple[int, np.ndarray]]:
-        """A pass: everything opened anew, all batches in order, in the output type by damacy's rules."""
+    def batches(self, job: Job, setting: Setting) -> Iterator[tuple[int, np.ndarray]]:
+        """A pass over this job, or over its first batches: everything opened anew, batches in order, by damacy's rules."""
 
     def own_cast(self, sample: Sample) -> np.ndarray:
         """A crop in the output type as the peer itself casts it."""

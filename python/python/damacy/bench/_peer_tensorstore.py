@@ -41,34 +41,34 @@ class TensorStore:
     def try_to_open(self) -> None:
         """Opens all arrays."""
         try:
-            self.kept = self.open(0)
+            self.kept = self.open(self.job, 0)
         except ValueError as error:
             raise Refused(f"tensorstore cannot open an array: {str(error).splitlines()[0]}") from None
 
-    def open(self, cache_bytes: int) -> dict[int, Any]:
+    def open(self, job: Job, cache_bytes: int) -> dict[int, Any]:
         """All arrays, opened anew, at once, with one cache: nothing is carried over from an earlier pass."""
         context = ts.Context({
-            "data_copy_concurrency": {"limit": self.job.threads},
+            "data_copy_concurrency": {"limit": job.threads},
             "cache_pool": {"total_bytes_limit": cache_bytes},
         })
-        opening = {array: ts.open(spec(self.job.paths[array]), read=True, context=context) for array in self.job.arrays}
+        opening = {array: ts.open(spec(job.paths[array]), read=True, context=context) for array in job.arrays}
         return {array: future.result() for array, future in opening.items()}
 
-    def batches(self, setting: Setting) -> Iterator[tuple[int, np.ndarray]]:
+    def batches(self, job: Job, setting: Setting) -> Iterator[tuple[int, np.ndarray]]:
         """A pass."""
-        stores = self.open(setting["cache_bytes"])
+        stores = self.open(job, setting["cache_bytes"])
         cast = setting["how"] == "cast"
         casts = {
-            array: ts.cast(store, ts.dtype(self.job.dtype))
+            array: ts.cast(store, ts.dtype(job.dtype))
             for array, store in stores.items() if cast and self.casts[array]
         }
-        origin = (0,) * len(self.job.crop)
+        origin = (0,) * len(job.crop)
 
         def begin(out: np.ndarray, batch: list[Sample]) -> list[tuple[Any, bool]]:
             view = ts.array(out)
             pending = []
             for slot, (array, starts) in enumerate(batch):
-                box = self.job.box(starts)
+                box = job.box(starts)
                 if array in casts:
                     pending.append((view[slot].write(casts[array][box].translate_to[origin]), True))
                 else:
@@ -81,7 +81,7 @@ class TensorStore:
                 if not written:
                     convert.convert_into(out[slot], result)
 
-        return self.job.in_order(setting["batches_ahead"], begin, end)
+        return job.in_order(setting["batches_ahead"], begin, end)
 
     def own_cast(self, sample: Sample) -> np.ndarray:
         """By ts.cast."""

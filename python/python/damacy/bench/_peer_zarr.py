@@ -47,28 +47,28 @@ class Zarr:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                self.kept = self.open()
+                self.kept = self.open(self.job)
                 for array in self.kept.values():
                     array[(slice(0, 1),) * array.ndim]
         except Exception as error:
             raise Refused(f"{self.name} cannot read an array: {type(error).__name__}: {error}") from None
 
-    def open(self) -> dict[int, Any]:
+    def open(self, job: Job) -> dict[int, Any]:
         """All arrays, opened anew."""
-        return {array: zarr.open_array(self.job.paths[array], mode="r") for array in self.job.arrays}
+        return {array: zarr.open_array(job.paths[array], mode="r") for array in job.arrays}
 
-    def batches(self, setting: Setting) -> Iterator[tuple[int, np.ndarray]]:
+    def batches(self, job: Job, setting: Setting) -> Iterator[tuple[int, np.ndarray]]:
         """A pass."""
         if self.name == "zarrs":
             knobs = {"codec_pipeline.chunk_concurrent_minimum": setting["chunks_at_least"]}
         else:
             knobs = {"async.concurrency": setting["requests"]}
         with zarr.config.set(knobs), ThreadPoolExecutor(setting["crops_at_once"]) as pool:
-            stores = self.open()
+            stores = self.open(job)
 
             def read(slot: np.ndarray, sample: Sample) -> None:
                 array, starts = sample
-                convert.convert_into(slot, stores[array][self.job.box(starts)])
+                convert.convert_into(slot, stores[array][job.box(starts)])
 
             def begin(out: np.ndarray, batch: list[Sample]) -> list[Future[None]]:
                 return [pool.submit(read, slot, sample) for slot, sample in zip(out, batch, strict=True)]
@@ -77,7 +77,7 @@ class Zarr:
                 for future in pending:
                     future.result()
 
-            yield from self.job.in_order(setting["batches_ahead"], begin, end)
+            yield from job.in_order(setting["batches_ahead"], begin, end)
 
     def own_cast(self, sample: Sample) -> np.ndarray:
         """As NumPy casts what it is given."""

@@ -43,7 +43,7 @@ class Peer:
         if self.loader is None:
             raise ValueError(f"{request['do']!r} was asked for before a start that succeeded")
         if request["do"] == "pass":
-            return timed_pass(self.loader, request["setting"])
+            return timed_pass(self.loader, request["setting"], request.get("batches"))
         if request["do"] == "compare":
             return self.compare(self.loader, request["setting"])
         raise ValueError(f"{request['do']!r} was asked for; known are start, pass and compare")
@@ -74,7 +74,7 @@ class Peer:
         nans = own_differs = 0
         job = loader.job
         ours = np.empty(job.batch_shape, job.dtype)
-        for index, theirs in loader.batches(setting):
+        for index, theirs in loader.batches(job, setting):
             read_exactly(self.requests, ours)
             counts["elements"] += ours.size
             counts["differing"] += convert.differing(ours, theirs)
@@ -96,12 +96,13 @@ class Peer:
         return counts | {"note": "; ".join(notes) or None}
 
 
-def timed_pass(loader: Loader, setting: Setting) -> dict[str, Any]:
-    """A pass with everything opened anew, each batch read, held and touched; and how far it made the process grow."""
-    job = loader.job
+def timed_pass(loader: Loader, setting: Setting, count: int | None) -> dict[str, Any]:
+    """A pass, or its first batches, with everything opened anew, each batch read, held and touched; and how far it made the
+    process grow."""
+    job = loader.job.first(count)
     grown = memory.Growth()
     begun = time.perf_counter()
-    for _, batch in loader.batches(setting):
+    for _, batch in loader.batches(job, setting):
         if job.touch:
             touch(batch)
         if job.hold_s:
