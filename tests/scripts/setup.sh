@@ -21,7 +21,8 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 
 say() { printf '== %s\n' "$*"; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
-have() { command -v "$1" >/dev/null 2>&1; }
+# A program: `command -v` would find the functions below too.
+have() { type -P "$1" >/dev/null; }
 
 # debian WHAT PACKAGE...: installs the packages, or says that WHAT is missing.
 debian() {

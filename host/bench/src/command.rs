@@ -4,7 +4,7 @@ use crate::browser::{self, When};
 use crate::compare;
 use crate::dataset::{self, Dataset};
 use crate::failure::{Failure, Result};
-use crate::interrupt::Watch;
+use crate::interrupt::{self, Watch};
 use crate::progress::Progress;
 use crate::results::{Results, SCHEMA_VERSION};
 use crate::run::{self, Runner};
@@ -162,6 +162,7 @@ pub fn run(args: &BenchArgs, command: &[String]) -> Result<()> {
 }
 
 fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
+    let _watch = Watch::new();
     // Everything that can be refused is, before data is generated.
     let dtypes = match args.sweep {
         None => {
@@ -179,11 +180,14 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     store::check(&args.out)?;
     let mut opened = Vec::new();
     for scenario in &scenarios {
+        interrupt::check()?;
         opened.push(dataset::open(scenario, &scenario.name)?.map(Rc::new));
     }
     scenarios.iter().try_for_each(run::try_gpu)?;
-    let python = peers::Python::new(&args.peers, args.python.as_deref(), args.search_time)?;
-    let _watch = Watch::new();
+    let python = peers::Python::new(&args.peers, args.python.as_deref(), args.search_time);
+    // Which a terminal's Ctrl-C ends too.
+    interrupt::check()?;
+    let python = python?;
     let progress = Progress::new(args.quiet);
     python.announce(&scenarios, &progress);
     let mut results = Results {
@@ -228,8 +232,14 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     results.created = machine::now();
     progress.clear();
     let (json, html) = (pretty(&results)?, report::results(&results));
-    store::write(&args.out, &[("results.json".as_ref(), json.as_bytes()), ("report.html".as_ref(), html.as_bytes())])?;
+    interrupt::check()?;
+    let written = store::write(
+        &args.out,
+        &[("results.json".as_ref(), json.as_bytes()), ("report.html".as_ref(), html.as_bytes())],
+    );
+    // Where they cannot be written, after all this time, the figures are shown at least.
     print(&if args.json { json } else { table::results(&results) })?;
+    written?;
     progress.say(&format!("written: {}", args.out.join("results.json").display()));
     progress.say(&browser::show(&args.out.join("report.html"), unless_json(args.open, args.json)));
     let failed = results.runs.iter().flat_map(|run| run.checks.iter().filter(|c| !c.passed).map(move |c| (run, c)));
