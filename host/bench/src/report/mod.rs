@@ -86,7 +86,9 @@ fn contents(runs: &[String]) -> Html {
 /// One run. Of many runs each shows its speed, and folds away the rest.
 fn run(run: &Run, index: usize, title: &str, results: &Results) -> Html {
     let cores = results.machine.cores;
+    let whole = results.runs.len() <= UNFOLDED;
     let rest = Html::all([
+        if whole { Html::default() } else { speed::further(run) },
         what::scenario(run, cores),
         work::stages(run, cores),
         timeline::timeline(run),
@@ -97,13 +99,17 @@ fn run(run: &Run, index: usize, title: &str, results: &Results) -> Html {
         beside::peers(run),
         checks::checks(run),
     ]);
-    let rest = if results.runs.len() <= UNFOLDED {
+    let rest = if whole {
         rest
     } else {
         let summary = Html::element("summary", &[], format!("Why: all sections of {title}").into());
         Html::element("details", &[("class", "all")], Html::all([summary, rest]))
     };
-    let parts = [Html::element("h2", &[], title.into()), speed::speed(run), rest];
+    let description = match run.scenario.description.as_str() {
+        "" => Html::default(),
+        description => Html::element("p", &[("class", "lead")], description.into()),
+    };
+    let parts = [Html::element("h2", &[], title.into()), description, speed::speed(run, cores, whole), rest];
     Html::element("article", &[("class", "panel"), ("id", &format!("run-{index}"))], Html::all(parts))
 }
 

@@ -2,10 +2,11 @@
 
 use super::chart::{Bar, Kind, bars};
 use super::html::Html;
-use super::numbers::{count, number, percent};
-use super::parts::{Table, hint, side_by_side};
+use super::numbers::{count, number, percent, plural};
+use super::parts::{Table, hint, paragraph, side_by_side};
 use super::speed::{over_rounds, rate};
 use crate::results::{Results, Run};
+use crate::summary::Spread;
 
 /// A section of the page.
 fn section(kind: &str, title: &str, how_to_read: &str, content: Html) -> Html {
@@ -20,10 +21,6 @@ pub(super) fn overview(results: &Results) -> Html {
     if results.runs.len() < 2 {
         return Html::default();
     }
-    let lead = "Samples a second of each run: the median of its rounds, and on the bar a thin line from the slowest to the fastest round. \
-                Different scenarios do different work; their bars stand together to be found, not to be compared.";
-    let bar = |run: &Run| bar(run, format!("{}, {}", run.name, run.dtype));
-    let chart: Vec<Bar> = results.runs.iter().map(bar).collect();
     let peers = peers(results);
     let mut head = vec!["scenario", "output", "samples/s", "lowest", "highest", "of ceiling"];
     let names: Vec<String> = peers.iter().map(|name| format!("ours / {name}")).collect();
@@ -34,14 +31,56 @@ pub(super) fn overview(results: &Results) -> Html {
         let mut row = vec![run.name.clone(), run.dtype.clone()];
         row.extend([rate.median, rate.min, rate.max].map(number));
         row.push(percent(efficiency));
-        row.extend(peers.iter().map(|name| {
-            let peer = run.peers.iter().find(|peer| peer.name == *name);
-            peer.and_then(|peer| peer.ratio).map_or_else(|| "-".to_owned(), |ratio| number(ratio.median))
-        }));
+        let median = |name: &String| ratio(run, name).map_or_else(|| "-".to_owned(), |ratio| number(ratio.median));
+        row.extend(peers.iter().map(median));
         row
     };
     let table = Table::new("All runs", &head).words(&[1]).rows(results.runs.iter().map(row)).html();
+    if peers.iter().any(|name| results.runs.iter().any(|run| ratio(run, name).is_some())) {
+        let lead = "How many times as many samples a second as each other loader damacy gave: to the right of the mark at 1 it was faster. The bar \
+                    is the median of the rounds, the thin line on it reaches from the lowest to the highest.";
+        let charts =
+            Html::element("div", &[("class", "cards")], Html::all(peers.iter().map(|name| beside(results, name))));
+        return section("overview", "All runs", lead, Html::all([charts, table]));
+    }
+    let lead = "Samples a second of each run: the median of its rounds, and on the bar a thin line from the slowest to the fastest round. \
+                Different scenarios do different work; their bars stand together to be found, not to be compared.";
+    let bar = |run: &Run| bar(run, format!("{}, {}", run.name, run.dtype));
+    let chart: Vec<Bar> = results.runs.iter().map(bar).collect();
     section("overview", "All runs", lead, side_by_side(bars("Samples a second of each run", &chart, None), table))
+}
+
+fn ratio(run: &Run, peer: &str) -> Option<Spread> {
+    run.peers.iter().find(|one| one.name == peer).and_then(|one| one.ratio)
+}
+
+/// All runs beside one peer: a sentence and a chart of ratios; nothing for a peer that never ran.
+fn beside(results: &Results, peer: &str) -> Html {
+    let ratios: Vec<(&Run, Spread)> = results.runs.iter().filter_map(|run| Some((run, ratio(run, peer)?))).collect();
+    if ratios.is_empty() {
+        return Html::default();
+    }
+    let bar = |(run, ratio): &(&Run, Spread)| Bar {
+        label: format!("{}, {}", run.name, run.dtype),
+        value: ratio.median,
+        shown: format!("{} times", number(ratio.median)),
+        range: Some((ratio.min, ratio.max)),
+        kind: Kind::Ours,
+    };
+    let chart: Vec<Bar> = ratios.iter().map(bar).collect();
+    // One round tells nothing of noise.
+    let all = |of: fn(&Spread) -> bool| ratios.iter().filter(|(_, ratio)| ratio.n > 1 && of(ratio)).count() as u64;
+    let (faster, slower) = (all(|ratio| ratio.min > 1.0), all(|ratio| ratio.max < 1.0));
+    let words = format!(
+        "damacy was faster in every round of {} of {}, and slower in every round of {}.",
+        count(faster),
+        plural(ratios.len() as u64, "run", "runs"),
+        count(slower)
+    );
+    let heading = Html::element("h3", &[], format!("damacy / {peer}").into());
+    let title = format!("Samples a second of damacy / those of {peer}");
+    let chart = bars(&title, &chart, Some((1.0, "1: as fast")));
+    Html::element("div", &[], Html::all([heading, paragraph(words), chart]))
 }
 
 /// Names of all peers, in the order in which they come.

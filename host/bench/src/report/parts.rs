@@ -15,7 +15,10 @@ pub(super) fn hint(text: impl Into<Html>) -> Html {
 /// A section of a run: a heading, what it shows and how to read it, and the content.
 pub(super) fn section(kind: &str, title: &str, how_to_read: &str, content: impl IntoIterator<Item = Html>) -> Html {
     let heading = Html::element("h3", &[], title.into());
-    let lead = Html::element("p", &[("class", "lead")], how_to_read.into());
+    let lead = match how_to_read {
+        "" => Html::default(),
+        words => Html::element("p", &[("class", "lead")], words.into()),
+    };
     let inside = Html::all([heading, lead, Html::all(content)]);
     Html::element("section", &[("class", "part"), ("data-part", kind)], inside)
 }

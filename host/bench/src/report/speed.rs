@@ -33,8 +33,8 @@ pub(super) fn ratio_in_words(ratio: &Spread, peer: &str) -> String {
     }
 }
 
-/// The section.
-pub(super) fn speed(run: &Run) -> Html {
+/// The section; without its explanation and its further figures unless it is `whole`.
+pub(super) fn speed(run: &Run, cores: u64, whole: bool) -> Html {
     let rate = rate(run);
     let ceiling = over_rounds(run, |round| round.ceiling.samples_per_s);
     let efficiency = over_rounds(run, |round| round.ceiling.efficiency);
@@ -67,12 +67,10 @@ pub(super) fn speed(run: &Run) -> Html {
     chart.extend(run.peers.iter().filter_map(|peer| Some(bar(&peer.name, peer.samples_per_s.as_ref()?, Kind::Other))));
     chart.push(bar("ceiling", &ceiling, Kind::Bound));
     let chart = bars("Samples a second", &chart, None);
-    section(
-        "speed",
-        "How fast",
-        lead,
-        [headline, Html::all(sentences), side_by_side(chart, table(run, &rate, &ceiling)), steady(run)],
-    )
+    let why = paragraph(super::work::why(run, cores));
+    let more = if whole { further(run) } else { Html::default() };
+    let content = [headline, Html::all(sentences), why, side_by_side(chart, table(run, &rate, &ceiling)), more];
+    section("speed", "How fast, and why", if whole { lead } else { "" }, content)
 }
 
 fn bar(label: &str, rate: &Spread, kind: Kind) -> Bar {
@@ -100,7 +98,7 @@ fn table(run: &Run, rate: &Spread, ceiling: &Spread) -> Html {
 }
 
 /// The other figures of speed.
-fn steady(run: &Run) -> Html {
+pub(super) fn further(run: &Run) -> Html {
     let mut table =
         Table::new("Further figures of damacy, over the rounds", &["figure", "median", "lowest", "highest"]);
     let mut row = |name: &str, figure: Spread, shown: fn(f64) -> String| {

@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::numbers::{count, data, memory, plural, seconds};
-use super::parts::{Table, facts, folded, hint, paragraph, section, verbatim};
+use super::parts::{Table, facts, folded, hint, section, verbatim};
 use crate::results::{ArrayFacts, Results, Run};
 use crate::scenario::{Engine, Executor, Mode};
 use std::collections::BTreeMap;
@@ -94,11 +94,7 @@ pub(super) fn scenario(run: &Run, cores: u64) -> Html {
         );
         rows.push(("modelled store".into(), words));
     }
-    let mut content = Vec::new();
-    if !scenario.description.is_empty() {
-        content.push(paragraph(scenario.description.as_str()));
-    }
-    content.extend([facts(rows), arrays(run)]);
+    let mut content = vec![facts(rows), arrays(run)];
     if let Ok(text) = serde_json::to_string_pretty(scenario) {
         content.push(folded("The scenario as JSON, to run it again", verbatim("Scenario as JSON", &text)));
     }

@@ -75,6 +75,25 @@ fn a_sweep_has_all_output_types_over_one_set_of_arrays() {
 }
 
 #[test]
+fn a_scenario_may_name_its_own_output_types() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = format!("{}:u16", scenario("smoke"));
+    // As a file's name may have a colon too.
+    let odd = folder.path().join("odd:u8.json");
+    let text_of = std::fs::read_to_string(scenario("smoke")).expect("a scenario");
+    std::fs::write(&odd, text_of.replace("\"smoke\"", "\"odd\"")).expect("written");
+    let arguments = ["bench", "smoke:u8,BFloat16", &file, text(&odd), "--dtype", "int32", "--repeat", "1", "--json"];
+    let results = damacy([&arguments[..], &["--out", text(folder.path())]].concat()).json();
+    let of = |run: &Value| (run["name"].as_str().map(str::to_owned), run["dtype"].as_str().map(str::to_owned));
+    let runs: Vec<_> = results["runs"].as_array().expect("runs").iter().map(of).collect();
+    let expected = [("smoke", "uint8"), ("smoke", "bfloat16"), ("smoke", "uint16"), ("odd", "int32")];
+    assert_eq!(runs, expected.map(|(name, dtype)| (Some(name.to_owned()), Some(dtype.to_owned()))));
+    damacy(["bench", "smoke:f64"]).refused(12, &["f64", "bfloat16 (bf16)"]);
+    damacy(["bench", "smoke:"]).refused(12, &["\"\" is no", "bfloat16 (bf16)"]);
+    damacy(["bench", "nosuch:u8"]).refused(13, &["nosuch is no built-in scenario"]);
+}
+
+#[test]
 fn arrays_given_by_uri_are_read_where_they_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let job = json!({"name": "given", "dataset": {"uris": [fixture("v3-shard"), fixture("v3-zstd")]},
@@ -152,6 +171,8 @@ fn wrong_arguments_say_what_is_accepted() {
     std::fs::write(&file, "{}").expect("written");
     damacy(["bench"]).refused(2, &["SCENARIO"]);
     damacy(["bench", "smoke", "--repeat", "0"]).refused(2, &["1..=100"]);
+    damacy(["bench", "smoke", "--open", "perhaps"]).refused(2, &["auto, always, never"]);
+    damacy(["bench", "smoke", "--search-time", "0"]).refused(2, &["accepted are seconds above 0"]);
     damacy(["bench", "smoke", "--sweep", "engine"]).refused(2, &["dtype"]);
     damacy(["bench", "smoke", "--dtype", "u8,f64"]).refused(12, &["f64", "bfloat16 (bf16)"]);
     damacy(["bench", "smoke", "--dtype", "u8,uint8"]).refused(12, &["two scenarios are called smoke in uint8"]);
