@@ -131,10 +131,7 @@ fn search(run: &Run, peer: &PeerResult) -> Html {
         cells
     };
     let table = table.rows(shown.iter().map(row));
-    let mut charts = Vec::new();
-    if !whole.is_empty() {
-        charts.push(bars(&title, &whole, None));
-    }
+    let named = |title: &str, bars: Html| Html::element("div", &[], Html::all([hint(title), bars]));
     if let Some(sample) = peer.sample_batches {
         let mut by_look = shown.to_vec();
         by_look.sort_by(|a, b| look(a).total_cmp(&look(b)));
@@ -142,10 +139,13 @@ fn search(run: &Run, peer: &PeerResult) -> Html {
             .iter()
             .filter_map(|tried| tried.sample_s.map(|time| bar(peer, tried, time, (time, time))))
             .collect();
-        let title = format!("First {sample} of {} batches with each setting, fastest first", run.crops.batches);
-        charts.push(bars(&title, &looks, None));
+        let look = format!("First {sample} of {} batches with each setting, fastest first", run.crops.batches);
+        let charts = [named(&look, bars(&look, &looks, None)), named(&title, bars(&title, &whole, None))];
+        let [looks, whole] = charts;
+        inside.extend([side_by_side(looks, whole), table.html()]);
+    } else {
+        inside.push(side_by_side(bars(&title, &whole, None), table.html()));
     }
-    inside.push(side_by_side(Html::all(charts), table.html()));
     let settings =
         if tried.len() == 1 { "the one setting".to_owned() } else { format!("all {} settings", tried.len()) };
     folded(&format!("Search: {settings} of {} that were tried", peer.name), Html::all(inside))

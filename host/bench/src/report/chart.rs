@@ -107,7 +107,10 @@ fn row(bar: &Bar, lines: &[String], top: usize, most: f64, mark: Option<f64>) ->
     }
     if let Some(value) = mark {
         let at = part(value, most);
-        inside.push(line("mark", [&at, &at], [18, 38]));
+        // As the range is, so that it is to be seen on the bar too.
+        for class in ["halo", "mark"] {
+            inside.push(line(class, [&at, &at], [18, 38]));
+        }
     }
     Html::element("g", &[], inside)
 }

@@ -71,12 +71,9 @@ fn beside(results: &Results, peer: &str) -> Html {
     // One round tells nothing of noise.
     let all = |of: fn(&Spread) -> bool| ratios.iter().filter(|(_, ratio)| ratio.n > 1 && of(ratio)).count() as u64;
     let (faster, slower) = (all(|ratio| ratio.min > 1.0), all(|ratio| ratio.max < 1.0));
-    let words = format!(
-        "damacy was faster in every round of {} of {}, and slower in every round of {}.",
-        count(faster),
-        plural(ratios.len() as u64, "run", "runs"),
-        count(slower)
-    );
+    let runs = plural(ratios.len() as u64, "run", "runs");
+    let slower = if slower == 0 { "none".to_owned() } else { count(slower) };
+    let words = format!("Faster in every round of {} of {runs}, slower in every round of {slower}.", count(faster));
     let heading = Html::element("h3", &[], format!("damacy / {peer}").into());
     let title = format!("Samples a second of damacy / those of {peer}");
     let chart = bars(&title, &chart, Some((1.0, "1: as fast")));

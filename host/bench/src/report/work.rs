@@ -26,22 +26,19 @@ fn threads(run: &Run, cores: u64) -> u64 {
 /// The pass in a nutshell: what took the workers' time, whether the consumer was kept waiting, how often chunks were decoded.
 pub(super) fn why(run: &Run, cores: u64) -> String {
     let median = |of: &dyn Fn(&Round) -> f64| over_rounds(run, of).median;
-    let part = |of: fn(&Stages) -> Stage| {
-        let threads = threads(run, cores) as f64;
-        median(&|round| of(&round.stages).busy_s / (round.pass_s * threads))
-    };
-    let mut parts: Vec<(&str, f64)> = vec![
-        (if run.scenario.store.is_some() { "reading and waiting for the store" } else { "reading" }, part(|s| s.read)),
-        ("decoding", part(|s| s.decode)),
-        ("converting", part(|s| s.convert)),
-    ];
+    let pass = median(&|round| round.pass_s);
+    let part =
+        |of: fn(&Stages) -> Stage| median(&|round| of(&round.stages).busy_s) / (pass * threads(run, cores) as f64);
+    let reading = if run.scenario.store.is_some() { "reading and waiting for the store" } else { "reading" };
+    let mut parts: Vec<(&str, f64)> =
+        vec![(reading, part(|s| s.read)), ("decoding", part(|s| s.decode)), ("converting", part(|s| s.convert))];
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let parts: Vec<String> = parts.iter().map(|(name, part)| format!("{} for {name}", percent(*part))).collect();
-    let waited = percent(median(&|round| round.wait_s / round.pass_s));
+    let parts: Vec<String> = parts.iter().map(|(name, part)| format!("{} {name}", percent(*part))).collect();
+    let waited = percent(median(&|round| round.wait_s) / pass);
     let (made, avoided) = (median(&|round| round.chunks_decoded as f64), median(&|round| round.decodes_avoided as f64));
     let [decoded, uses] = [made, made + avoided].map(|number| count(number.round() as u64));
     format!(
-        "Of a pass, worker threads spent {}; the consumer waited for batches {waited} of it. {decoded} chunks were decoded \
+        "Of a pass, worker threads spent {}; the consumer waited for batches during {waited}. {decoded} chunks were decoded \
          for {uses} uses in crops.",
         parts.join(", ")
     )
