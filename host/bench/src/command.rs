@@ -171,18 +171,22 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
         }
         Some(Sweep::Dtype) => Dtype::ALL.to_vec(),
     };
-    let mut scenarios: Vec<Scenario> = Vec::new();
+    let (mut scenarios, mut refused): (Vec<Scenario>, Vec<Failure>) = (Vec::new(), Vec::new());
     for name in &args.scenarios {
-        let (name, own) = scenario::split(name)?;
-        scenarios.extend(in_types(scenario::load(name)?, if own.is_empty() { &dtypes } else { &own })?);
+        let found = scenario::split(name)
+            .and_then(|(name, own)| in_types(scenario::load(name)?, if own.is_empty() { &dtypes } else { &own }));
+        found.map_or_else(|failure| refused.push(failure), |found| scenarios.extend(found));
     }
+    Failure::all(refused)?;
     distinct(&scenarios)?;
     store::check(&args.out)?;
-    let mut opened = Vec::new();
+    let (mut opened, mut refused): (Vec<Option<Rc<Dataset>>>, Vec<Failure>) = (Vec::new(), Vec::new());
     for scenario in &scenarios {
         interrupt::check()?;
-        opened.push(dataset::open(scenario, &scenario.name)?.map(Rc::new));
+        let found = dataset::open(scenario, &scenario.name);
+        found.map_or_else(|failure| refused.push(failure), |found| opened.push(found.map(Rc::new)));
     }
+    Failure::all(refused)?;
     scenarios.iter().try_for_each(run::try_gpu)?;
     let python = peers::Python::new(&args.peers, args.python.as_deref(), args.search_time);
     // Which a terminal's Ctrl-C ends too.

@@ -54,6 +54,34 @@ impl Failure {
         Failure::Error(Error::new(status, "bench", format!("{} {what}: {error}", path.display())))
     }
 
+    /// What is wrong with one scenario, or with several, all of it.
+    pub fn all(mut failures: Vec<Failure>) -> Result<()> {
+        let several = match failures.len() {
+            0 => return Ok(()),
+            1 => return Err(failures.remove(0)),
+            several => several,
+        };
+        let (mut lines, mut statuses) = (Vec::new(), Vec::new());
+        for failure in failures {
+            match failure {
+                Failure::Error(error) => {
+                    statuses.push(error.status());
+                    lines.push(error.message().to_owned());
+                }
+                Failure::Faults { status, head, faults } => {
+                    statuses.push(status);
+                    lines.push(head);
+                    lines.extend(faults.into_iter().map(|fault| format!("  {fault}")));
+                }
+                // A signal, not a fault.
+                other => return Err(other),
+            }
+        }
+        let same = statuses.iter().all(|status| *status == statuses[0]);
+        let status = if same { statuses[0] } else { Status::Inval };
+        Err(Failure::Faults { status, head: format!("{several} scenarios are refused"), faults: lines })
+    }
+
     /// The same, about a scenario.
     pub fn about(self, name: &str) -> Failure {
         match self {

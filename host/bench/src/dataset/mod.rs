@@ -68,6 +68,23 @@ struct Marker {
 pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
     let Some(uris) = &scenario.dataset.uris else { return Ok(None) };
     let mut faults = Faults::default();
+    let opened = open_all(scenario, &mut faults)?;
+    let arrays: Vec<ArrayMetadata> = opened.iter().map(|array| array.metadata().clone()).collect();
+    if faults.list.is_empty() {
+        crate::scenario::arrays_fit(scenario, &arrays, &mut faults);
+    }
+    faults.finish(&format!("the scenario {name}"))?;
+    let sizes = lengths::of(&opened, &crops::draw(&scenario.sampling, &arrays));
+    let uris = uris.iter().map(|uri| Arc::from(uri.as_str())).collect();
+    Ok(Some(Dataset { uris, arrays, sizes, fingerprint: None, generate_s: None, _folder: None }))
+}
+
+/// Opens all arrays that are given by URI; those that cannot be are faults.
+///
+/// # Errors
+/// Of the sandbox.
+pub(crate) fn open_all(scenario: &Scenario, faults: &mut Faults) -> Result<Vec<Array>> {
+    let uris = scenario.dataset.uris.as_deref().unwrap_or_default();
     let sandbox = damacy::sandbox::Sandbox::shared()?;
     let mut guest = sandbox.guest(PlanLimits::default().into())?;
     let mut opened = Vec::new();
@@ -87,14 +104,7 @@ pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
             Err(error) => faults.with_status(&place, error.to_string(), error.status()),
         }
     }
-    let arrays: Vec<ArrayMetadata> = opened.iter().map(|array| array.metadata().clone()).collect();
-    if faults.list.is_empty() {
-        crate::scenario::arrays_fit(scenario, &arrays, &mut faults);
-    }
-    faults.finish(&format!("the scenario {name}"))?;
-    let sizes = lengths::of(&opened, &crops::draw(&scenario.sampling, &arrays));
-    let uris = uris.iter().map(|uri| Arc::from(uri.as_str())).collect();
-    Ok(Some(Dataset { uris, arrays, sizes, fingerprint: None, generate_s: None, _folder: None }))
+    Ok(opened)
 }
 
 /// Generates arrays, or finds them in `keep` under their fingerprint.

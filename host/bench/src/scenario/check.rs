@@ -97,6 +97,11 @@ pub(super) fn check(scenario: &Scenario, faults: &mut Faults) {
             Err(error) => faults.add("/dataset/generate", error.to_string()),
         }
     }
+    // Where nothing said how much would do.
+    if scenario.pipeline.memory.0 == 0 && faults.fine(&["/pipeline/memory"]) {
+        let message = "0 bytes was given; accepted is enough for two batches and for decoding a chunk";
+        faults.with_status("/pipeline/memory", message.into(), Status::Budget);
+    }
 }
 
 fn layouts(generate: &Generate, faults: &mut Faults) {

@@ -1,7 +1,8 @@
 //! What a user names on the command line -> a scenario: a file's, or a built-in one.
 
 use super::faults::nearest;
-use super::{NAMES, Scenario, builtin, dtype, read};
+use super::{NAMES, Scenario, builtin, dtype, read, read_and};
+use crate::dataset;
 use crate::failure::{Failure, Result};
 use damacy::Dtype;
 use std::fs::File;
@@ -51,5 +52,5 @@ pub fn load(name: &str) -> Result<Scenario> {
         return Err(Failure::inval(format!("{name} is too large for a scenario: accepted are {MAX_BYTES} bytes")));
     }
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
-    read(&stem, &text)
+    read_and(&stem, &text, &|scenario, faults| dataset::open_all(scenario, faults).map(drop))
 }

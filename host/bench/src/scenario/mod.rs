@@ -291,6 +291,11 @@ impl Default for Store {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn read(name: &str, text: &[u8]) -> Result<Scenario> {
+    read_and(name, text, &|_, _| Ok(()))
+}
+
+/// The same; where something is wrong, `more` looks for what is wrong outside of the document too.
+fn read_and(name: &str, text: &[u8], more: &dyn Fn(&Scenario, &mut Faults) -> Result<()>) -> Result<Scenario> {
     let json = serde_json::from_slice(text)
         .map_err(|error| Failure::inval(format!("the scenario {name} is no JSON: {error}")))?;
     let (mut scenario, mut faults) = walk::read(&json)?;
@@ -298,6 +303,9 @@ pub fn read(name: &str, text: &[u8]) -> Result<Scenario> {
         name.clone_into(&mut scenario.name);
     }
     check::check(&scenario, &mut faults);
+    if !faults.list.is_empty() {
+        more(&scenario, &mut faults)?;
+    }
     faults.finish(&format!("the scenario {name}"))?;
     Ok(scenario)
 }

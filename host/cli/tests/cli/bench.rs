@@ -147,6 +147,11 @@ fn what_cannot_run_is_refused_before_any_data_is_generated() {
         (tight, 20, ["/pipeline/memory: 1000 bytes was given", "BUDGET"]),
         (wrong, 12, ["/pipeline/dtype", "bfloat16 (bf16)"]),
         (with("/sampling/crop", json!([8, 0])), 12, ["/sampling/crop/1", "from 1"]),
+        (
+            json!({"dataset": {"uris": ["/no/such/array"]}, "sampling": {"crop": [0]}, "pipeline": {"dtype": "f64", "memory": 0}}),
+            12,
+            ["/dataset/uris/0: /no/such/array", "/pipeline/memory: 0 bytes was given"],
+        ),
         (with("/dataset", json!({"uris": ["/no/such/array"]})), 13, ["/dataset/uris/0: /no/such/array", "NOTFOUND"]),
         (with("/dataset", json!({"uris": [fixture("v3-zstd")]})), 15, ["/sampling/crop", "3 axes"]),
         (with("/dataset", json!({"uris": [fixture("v3-zstd"), fixture("v3-zstd")]})), 12, ["/dataset/uris/1", "once"]),
@@ -162,6 +167,14 @@ fn what_cannot_run_is_refused_before_any_data_is_generated() {
         shell(&line).refused(code, &parts);
         assert!(entries(temporary.path()).is_empty() && !out.exists());
     }
+}
+
+#[test]
+fn all_scenarios_that_are_refused_are_told_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = write(folder.path(), &json!({"dataset": {"uris": ["/no/such/array"]}, "sampling": {"crop": [0]}}));
+    let parts = ["3 scenarios are refused", "nosuch", "/sampling/crop/0: 0 was given", "/dataset/uris/0", "f64"];
+    damacy(["bench", "nosuch", "smoke", &path, "smoke:f64"]).refused(12, &parts);
 }
 
 #[test]
