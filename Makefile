@@ -179,7 +179,7 @@ bench: ## Criterion benchmarks, then all scenarios beside all peers (half an hou
 	@echo "== cargo bench"
 	@cargo bench --locked --workspace --bench convert --bench plan --bench sandbox --bench pipeline --bench pool
 	@echo "== the loader beside its peers"
-	@host/bench/record.sh $(CARGO_TARGET_DIR)/release/damacy $(PY) $(BENCH_DIR) $(if $(QUICK),--repeat 1) $(BENCH_FLAGS)
+	@host/bench/record.sh $(CARGO_TARGET_DIR)/release/damacy $(PY) $(BENCH_DIR) $(if $(QUICK),--repeat 1 --search-time 1s) $(BENCH_FLAGS)
 
 bench-smoke: ## A benchmark of seconds: its machinery works and its predictions hold; no speed is looked at
 	@$(SETUP) tools
