@@ -175,7 +175,7 @@ mod tests {
                 None => assert_eq!(whole, 20, "{batches}"),
                 Some(sample) => {
                     assert!(
-                        sample < batches && sample >= 5 && (2..20).contains(&whole),
+                        sample < batches && sample >= 4 && (2..20).contains(&whole),
                         "{batches}: {sample}, {whole}"
                     );
                     assert!(found.tried.iter().all(|one| one.sample_s.is_some()));
