@@ -17,6 +17,7 @@ mod last;
 mod log;
 mod pipeline;
 mod plan;
+mod pool;
 mod process;
 mod samples;
 mod source;
