@@ -9,10 +9,10 @@
  * from threads of the library, one call at a time each. In a child made by fork, objects of the parent are unknown
  * (DAMACY_INVAL), and nothing is logged before it calls damacy_set_log itself; new ones work.
  *
- * Objects (damacy_pipeline, damacy_batch, damacy_plan, damacy_pool, damacy_facts, damacy_canceller) are numbers in the clothes of a pointer, and are never followed: one
- * that was destroyed, released once too often or invented gets DAMACY_INVAL. Other pointers are followed: they are NULL
- * where that is allowed, or point to as much memory as the count beside them says, for as long as the call runs (longer only
- * where it is said). Overlong counts and dangling pointers cannot be noticed.
+ * Objects (damacy_pipeline, damacy_batch, damacy_plan, damacy_pool, damacy_facts, damacy_canceller) are numbers in the
+ * clothes of a pointer, and are never followed: one that was destroyed, released once too often or invented gets DAMACY_INVAL.
+ * Other pointers are followed: they are NULL where that is allowed, or point to as much memory as the count beside them says,
+ * for as long as the call runs (longer only where it is said). Overlong counts and dangling pointers cannot be noticed.
  *
  * Who frees what. The caller frees what it allocated, as soon as the call is over: the library copies what it keeps. Objects
  * are freed by damacy_batch_release and damacy_..._destroy; memory that an object lends (a batch's data, shape and tags; a
@@ -679,7 +679,7 @@ typedef struct damacy_pool_config {
     const damacy_tenant_limits *limits; /* of tenants that have none of their own; NULL: defaults */
     size_t running;                     /* long calls that run at a time, of all tenants; with short ones, four times as many;
                                          * 0: the cores that the process may use */
-    size_t standing;                    /* calls that may stand still, with their memory, since others have their places; 0: 256 */
+    size_t standing;                    /* calls that may stand still, with their memory, while others run; 0: 256 */
     size_t tenants;                     /* that the pool keeps limits and figures of; 0: 10,000 */
     size_t name_bytes;                  /* of a tenant's name; 0: 256 */
 } damacy_pool_config;
@@ -704,7 +704,7 @@ typedef struct damacy_tenant_metrics {
     size_t struct_size;    /* bytes */
     uint64_t calls;        /* that have ended, refused ones included */
     uint64_t refused[32];  /* by damacy_refusal_kind; of the first, DAMACY_REFUSAL_NONE, nothing is known */
-    double p50_s;          /* half of the calls that were let in took at most this long, waiting included; up to a quarter too large */
+    double p50_s;          /* seconds that half of the calls let in took at most, waiting included; up to a quarter too large */
     double p99_s;          /* 99 % of them; up to a quarter too large */
     double run_s;          /* that all calls ran */
     double wait_s;         /* that all calls waited */

@@ -457,7 +457,8 @@ def _positions(given: npt.ArrayLike | None, arrays: int) -> npt.NDArray[np.int64
 
 
 def _int64(what: str, given: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    if given.dtype.kind not in "iu":
+    # NumPy takes an empty list for floats.
+    if given.dtype.kind not in "iu" and given.size:
         raise WrongType(f"{what} is an array of {given.dtype}; accepted are arrays of integers", "config")
     if given.dtype.kind == "u" and given.dtype.itemsize == 8 and given.size and given.max() > np.iinfo(np.int64).max:
         raise InvalidArgument(f"{what} holds {given.max()}; accepted are integers up to 2**63 - 1", "config")

@@ -77,20 +77,17 @@ pub fn samples(
     };
     let bytes = (count as u64).saturating_mul(8 + 16 * rank as u64);
     tenant.check_size(bytes, 0, count as u64).map_err(|error| refusal(py, &error))?;
-    let cells = bounds.as_slice(py).ok_or_else(|| invalid_job(py, name, None, "boxes are not contiguous"))?;
-    let arrays = match &arrays {
-        Some(arrays) => {
-            let cells = arrays.as_slice(py).filter(|cells| cells.len() == count);
-            Some(cells.ok_or_else(|| invalid_job(py, name, None, "array_of has not one entry for each box"))?)
-        }
-        None => None,
-    };
+    let cells = bounds.to_vec(py)?;
+    let arrays = arrays.map(|arrays| arrays.to_vec(py)).transpose()?;
+    if arrays.as_ref().is_some_and(|arrays| arrays.len() != count) {
+        return Err(invalid_job(py, name, None, "array_of has not one entry for each box"));
+    }
     let mut samples = Vec::with_capacity(count);
     for at in 0..count {
         let cells = &cells[at * rank * 2..][..rank * 2];
         let mut bounds = Vec::with_capacity(rank);
         for (axis, pair) in cells.chunks_exact(2).enumerate() {
-            let (start, stop) = (pair[0].get(), pair[1].get());
+            let (start, stop) = (pair[0], pair[1]);
             if start < 0 || stop <= start {
                 let why = if start < 0 { "starts below 0" } else { "is empty" };
                 let message =
@@ -99,9 +96,9 @@ pub fn samples(
             }
             bounds.push((start as u64, stop as u64));
         }
-        let array = match arrays {
-            Some(arrays) => u32::try_from(arrays[at].get()).map_err(|_| {
-                let message = format!("array_of[{at}] is {}; accepted are indexes of the arrays", arrays[at].get());
+        let array = match &arrays {
+            Some(arrays) => u32::try_from(arrays[at]).map_err(|_| {
+                let message = format!("array_of[{at}] is {}; accepted are indexes of the arrays", arrays[at]);
                 invalid_job(py, name, Some(at as u64), &message)
             })?,
             None => 0,

@@ -234,7 +234,7 @@ impl Tenant {
         let wanted = self.cancel.is_some() || waiting::is_main_thread();
         let call = wanted.then(|| CallToken::new(self.cancel.as_ref().map(Py::get)));
         let (name, token) = (self.name.clone(), call.as_ref().map(|call| call.token.clone()));
-        let done = waiting::run(py, call.as_ref().map(|call| &call.token), move || {
+        let done = waiting::run(py, token.clone(), move || {
             let mut tenant = host.tenant(name);
             if let Some(token) = &token {
                 tenant = tenant.cancelled_by(token);

@@ -8,7 +8,7 @@ use damacy::pool::Cancel;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::process;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ thread_local! {
 /// Runs `work`, which `cancel` cancels; on the main thread, raises what signal handlers raise meanwhile.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
-    cancel: Option<&Cancel>,
+    cancel: Option<Cancel>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (Some(cancel), Some(thread)) = (cancel, is_main_thread().then(take_thread).flatten()) else {
@@ -42,30 +42,31 @@ pub fn run<T: Send + 'static>(
         // The receiver waits for it.
         let _ = give.send(work());
     }));
-    let mut raised = None;
-    let done = sent.is_ok().then(|| {
-        py.detach(|| {
-            loop {
-                match given.recv_timeout(LOOK_EVERY) {
-                    Ok(done) => break Some(done),
-                    Err(RecvTimeoutError::Disconnected) => break None,
-                    Err(RecvTimeoutError::Timeout) if raised.is_some() => {}
-                    Err(RecvTimeoutError::Timeout) => {
-                        raised = Python::attach(|py| logging::deliver(py).and_then(|()| py.check_signals())).err();
-                        if raised.is_some() {
-                            cancel.cancel();
-                        }
-                    }
-                }
-            }
-        })
-    });
-    let Some(done) = done.flatten() else {
+    let (done, raised) = if sent.is_ok() { py.detach(move || wait(given, cancel)) } else { (None, None) };
+    let Some(done) = done else {
         // The thread has ended by a panic.
         return Err(crate::errors::internal(py, "a call of the pool panicked"));
     };
     IDLE.with_borrow_mut(|idle| idle.threads.push(thread));
     raised.map_or(Ok(done), Err)
+}
+
+/// What the other thread gives, if it does not panic, and what signal handlers raise meanwhile, which cancels the call.
+fn wait<T>(given: Receiver<T>, cancel: Cancel) -> (Option<T>, Option<PyErr>) {
+    let mut raised = None;
+    loop {
+        match given.recv_timeout(LOOK_EVERY) {
+            Ok(done) => return (Some(done), raised),
+            Err(RecvTimeoutError::Disconnected) => return (None, raised),
+            Err(RecvTimeoutError::Timeout) if raised.is_some() => {}
+            Err(RecvTimeoutError::Timeout) => {
+                raised = Python::attach(|py| logging::deliver(py).and_then(|()| py.check_signals())).err();
+                if raised.is_some() {
+                    cancel.cancel();
+                }
+            }
+        }
+    }
 }
 
 /// Whether this is the thread that handles signals: the process's first, or the one that a fork left.
