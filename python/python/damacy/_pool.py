@@ -290,7 +290,8 @@ class Tenant:
         named = _named(arrays)
         stride: tuple[int, ...] = ()
         weights: tuple[int, ...] | None = None
-        boxes, listed = None, []
+        boxes: Any = None
+        listed: Any = []
         if isinstance(crops, (Uniform, Grid)):
             kind = "grid" if isinstance(crops, Grid) else "uniform"
             for name in crops.arrays:
