@@ -9,7 +9,7 @@
  * from threads of the library, one call at a time each. In a child made by fork, objects of the parent are unknown
  * (DAMACY_INVAL), and nothing is logged before it calls damacy_set_log itself; new ones work.
  *
- * Objects (damacy_pipeline, damacy_batch, damacy_plan, damacy_pool, damacy_facts, damacy_canceller) are numbers in the
+ * Objects (damacy_pipeline, damacy_batch, damacy_plan, damacy_pool and so on) are numbers in the
  * clothes of a pointer, and are never followed: one that was destroyed, released once too often or invented gets DAMACY_INVAL.
  * Other pointers are followed: they are NULL where that is allowed, or point to as much memory as the count beside them says,
  * for as long as the call runs (longer only where it is said). Overlong counts and dangling pointers cannot be noticed.
@@ -458,6 +458,22 @@ damacy_status damacy_batch_release(damacy_batch *batch);
  * stream, as by damacy_batch_wait, until the deleter is called; call that for another stream that the consumer works on. */
 struct DLManagedTensorVersioned;
 damacy_status damacy_batch_dlpack(damacy_batch *batch, struct DLManagedTensorVersioned **tensor);
+
+/* Inspecting: no data is read ------------------------------------------------------------------------------------- */
+
+/* What is at a place: an array's facts, or a group's arrays and its multiscale images. Immutable. */
+typedef struct damacy_inspection damacy_inspection;
+
+/* Looks at the array or group at a path or file:// URI; its metadata is parsed in the sandbox. What is wrong with one array of a
+ * group is told beside it, and is no failure. DAMACY_NOTFOUND if there is neither. */
+damacy_status damacy_inspect(const char *uri, damacy_inspection **inspection);
+
+/* The answer in JSON, UTF-8: {"kind": "array" ...} or {"kind": "group" ...}, as `damacy inspect --json` prints it. Valid as long as
+ * the object. */
+damacy_status damacy_inspection_json(damacy_inspection *inspection, const char **json);
+
+/* NULL is allowed. */
+damacy_status damacy_inspection_destroy(damacy_inspection *inspection);
 
 /* Planning and estimating: no data is read ------------------------------------------------------------------------ */
 

@@ -183,6 +183,7 @@ fn functions_take_what_the_header_says() {
         include_str!("batch.rs"),
         include_str!("convert.rs"),
         include_str!("estimate.rs"),
+        include_str!("inspect.rs"),
         include_str!("last.rs"),
         include_str!("log.rs"),
         include_str!("pipeline.rs"),

@@ -12,6 +12,7 @@ mod estimate;
 mod foreign;
 mod guard;
 mod handles;
+mod inspect;
 mod job;
 mod last;
 mod log;

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from damacy import _native
 from damacy._check import Presence, instance, integer
-from damacy._cost import Estimate, estimate_of
+from damacy._cost import estimate_of
 from damacy._errors import InvalidArgument, RefusalKind, WrongType
 from damacy._estimate import Encoded, Grid, Job, Uniform, _arrays, _index, _ratio
 from damacy._plan import PlannedArray, PlanTotals
@@ -320,9 +320,7 @@ class Tenant:
             limits=_NO_LIMITS,
         )
         report, used = self._native.estimate(job, *_split(named), boxes, listed)
-        estimate = estimate_of(output, json.loads(report))
-        fields = {name: getattr(estimate, name) for name in Estimate.__dataclass_fields__}
-        return PoolEstimate(**fields, used=Used(*used))
+        return estimate_of(output, json.loads(report), PoolEstimate, used=Used(*used))
 
     def _job(
         self,
