@@ -468,8 +468,8 @@ typedef struct damacy_inspection damacy_inspection;
  * group is told beside it, and is no failure. DAMACY_NOTFOUND if there is neither. */
 damacy_status damacy_inspect(const char *uri, damacy_inspection **inspection);
 
-/* The answer in JSON, UTF-8: {"kind": "array" ...} or {"kind": "group" ...}, as `damacy inspect --json` prints it. Valid as long as
- * the object. */
+/* The answer in JSON, UTF-8: {"kind": "array" ...} or {"kind": "group" ...}, as `damacy inspect --json` prints it. Valid as long
+ * as the object. */
 damacy_status damacy_inspection_json(damacy_inspection *inspection, const char **json);
 
 /* NULL is allowed. */
