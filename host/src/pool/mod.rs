@@ -100,7 +100,7 @@ impl PlannerPool {
 
     /// The limits of a tenant's next call: its own, or the pool's.
     pub fn limits(&self, tenant: &str) -> TenantLimits {
-        self.queue.limits_of(tenant)
+        self.tenant(tenant).limits()
     }
 
     /// Compiles what calls with these limits need, so that none does it on its own time.

@@ -95,6 +95,11 @@ impl<'a> Tenant<'a> {
         })
     }
 
+    /// The limits of its next call. Nothing is kept of it for that.
+    pub fn limits(&self) -> TenantLimits {
+        self.queue.limits_of(&self.name)
+    }
+
     /// Whether a job of this size would be let in now, for callers that must copy it first: bytes of input as
     /// [`TenantLimits::input_bytes`] counts them, arrays, samples. Calls check again.
     ///
