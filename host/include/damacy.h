@@ -9,14 +9,14 @@
  * from threads of the library, one call at a time each. In a child made by fork, objects of the parent are unknown
  * (DAMACY_INVAL), and nothing is logged before it calls damacy_set_log itself; new ones work.
  *
- * Objects (damacy_pipeline, damacy_batch, damacy_plan) are numbers in the clothes of a pointer, and are never followed: one
- * that was destroyed, released once too often or invented gets DAMACY_INVAL. Other pointers are followed: they are NULL
- * where that is allowed, or point to as much memory as the count beside them says, for as long as the call runs (longer only
- * where it is said). Overlong counts and dangling pointers cannot be noticed.
+ * Objects (damacy_pipeline, damacy_batch, damacy_plan, damacy_pool and so on) are numbers in the
+ * clothes of a pointer, and are never followed: one that was destroyed, released once too often or invented gets DAMACY_INVAL.
+ * Other pointers are followed: they are NULL where that is allowed, or point to as much memory as the count beside them says,
+ * for as long as the call runs (longer only where it is said). Overlong counts and dangling pointers cannot be noticed.
  *
  * Who frees what. The caller frees what it allocated, as soon as the call is over: the library copies what it keeps. Objects
- * are freed by damacy_pipeline_destroy, damacy_batch_release and damacy_plan_destroy; memory that an object lends (a batch's
- * data, shape and tags; a plan's lists) is valid until then. Nothing is ever passed to free().
+ * are freed by damacy_batch_release and damacy_..._destroy; memory that an object lends (a batch's data, shape and tags; a
+ * plan's lists) is valid until then. Nothing is ever passed to free().
  *
  * Structs start with struct_size: set it to sizeof of the struct, in elements of arrays too, and set what you do not use to
  * zero, which always means the default:
@@ -138,6 +138,31 @@ enum {
     DAMACY_APPROXIMATE = 2 /* averages, the number of different chunks some tenths of a percent off at most */
 };
 
+/* Why a pool refused a call. Those with a member's name are that member of damacy_tenant_limits. Later libraries may have
+ * more. */
+typedef int32_t damacy_refusal_kind;
+enum {
+    DAMACY_REFUSAL_NONE = 0,          /* the call failed before it came to the pool: an argument, an unknown object */
+    DAMACY_REFUSAL_INVALID = 1,       /* the job itself is wrong */
+    DAMACY_REFUSAL_TENANTS = 2,       /* damacy_pool_config.tenants, or a name that is too long */
+    DAMACY_REFUSAL_WAITING = 3,
+    DAMACY_REFUSAL_MAX_WAIT = 4,      /* max_wait_s */
+    DAMACY_REFUSAL_INPUT_BYTES = 5,
+    DAMACY_REFUSAL_ARRAYS = 6,
+    DAMACY_REFUSAL_SAMPLES = 7,
+    DAMACY_REFUSAL_CHUNKS = 8,
+    DAMACY_REFUSAL_MEMORY_BYTES = 9,
+    DAMACY_REFUSAL_METADATA = 10,     /* a limit of the parser: metadata_... */
+    DAMACY_REFUSAL_RANGE = 11,        /* a number of bytes or elements beyond 64 bits */
+    DAMACY_REFUSAL_RESULT_BYTES = 12,
+    DAMACY_REFUSAL_DEADLINE = 13,     /* deadline_s */
+    DAMACY_REFUSAL_FUEL = 14,
+    DAMACY_REFUSAL_CANCELLED = 15,    /* by a damacy_canceller */
+    DAMACY_REFUSAL_CLOSED = 16,       /* the pool was closed */
+    DAMACY_REFUSAL_SYSTEM = 17,       /* the system has no memory for another instance */
+    DAMACY_REFUSAL_BUG = 18           /* a bug of damacy */
+};
+
 /* Severity of a log message. */
 typedef int32_t damacy_log_level;
 enum { DAMACY_LOG_OFF = 0, DAMACY_LOG_ERROR = 1, DAMACY_LOG_WARN = 2, DAMACY_LOG_INFO = 3, DAMACY_LOG_DEBUG = 4 };
@@ -156,7 +181,7 @@ typedef struct damacy_error_info {
     size_t struct_size;   /* bytes */
     const char *message;  /* as damacy_last_error() */
     const char *stage;    /* where: "argument", "config", "sandbox", "push", "open", "plan", "estimate", "read", "decode",
-                           * "convert", "pop", "call" (a bug of damacy); as long valid; others may come */
+                           * "convert", "pop", "pool", "call" (a bug of damacy); as long valid; others may come */
     damacy_status status; /* DAMACY_OK before the first failure */
     int32_t starved;      /* 1 for a DAMACY_AGAIN because the caller held every output buffer for pop_timeout_s, else 0 */
 } damacy_error_info;
@@ -434,12 +459,32 @@ damacy_status damacy_batch_release(damacy_batch *batch);
 struct DLManagedTensorVersioned;
 damacy_status damacy_batch_dlpack(damacy_batch *batch, struct DLManagedTensorVersioned **tensor);
 
+/* Inspecting: no data is read ------------------------------------------------------------------------------------- */
+
+/* What is at a place: an array's facts, or a group's arrays and its multiscale images. Immutable. */
+typedef struct damacy_inspection damacy_inspection;
+
+/* Looks at the array or group at a path or file:// URI; its metadata is parsed in the sandbox. What is wrong with one array of a
+ * group is told beside it, and is no failure. DAMACY_NOTFOUND if there is neither. */
+damacy_status damacy_inspect(const char *uri, damacy_inspection **inspection);
+
+/* The answer in JSON, UTF-8: {"kind": "array" ...} or {"kind": "group" ...}, as `damacy inspect --json` prints it. Valid as long
+ * as the object. */
+damacy_status damacy_inspection_json(damacy_inspection *inspection, const char **json);
+
+/* NULL is allowed. */
+damacy_status damacy_inspection_destroy(damacy_inspection *inspection);
+
 /* Planning and estimating: no data is read ------------------------------------------------------------------------ */
 
-/* An array by its place (its metadata is read) or by its metadata (no I/O): one of `uri` and `metadata` is given. */
+/* What parsing a metadata document gave (damacy_pool_parse). Immutable. */
+typedef struct damacy_facts damacy_facts;
+
+/* An array by its place (its metadata is read), by its metadata, or by what was parsed before (no I/O): `uri`, `metadata` or
+ * `facts` is given. */
 typedef struct damacy_array {
     size_t struct_size;            /* bytes */
-    const char *uri;               /* a path or file:// URI, UTF-8; with `metadata`, only a name for messages */
+    const char *uri;               /* a path or file:// URI, UTF-8; with `metadata` or `facts`, only a name for messages */
     const void *metadata;          /* untrusted bytes of the document, read in the sandbox */
     size_t metadata_bytes;
     damacy_zarr_format format;     /* of `metadata` */
@@ -448,6 +493,7 @@ typedef struct damacy_array {
     double encoded_ratio;          /* encoded bytes / decoded bytes; 0: unknown */
     const uint64_t *encoded_bytes; /* estimates: of each chunk, C order of the chunk grid, 0 for a missing one; NULL: unknown */
     size_t encoded_count;          /* of them */
+    damacy_facts *facts;           /* NULL: none; copied */
 } damacy_array;
 
 /* One crop of one of the job's arrays. */
@@ -606,6 +652,187 @@ typedef struct damacy_lookahead {
 } damacy_lookahead;
 
 damacy_status damacy_advise_lookahead(const damacy_job *job, damacy_lookahead *advice);
+
+/* Planning for tenants that are not trusted ------------------------------------------------------------------------
+ *
+ * A pool answers a scheduler's questions about jobs that somebody else sends: are they valid, what will they cost, how would
+ * they run. Calls do no I/O. Each runs in an instance of the sandboxed component of its own, within its tenant's limits; what a
+ * document or a box makes it do costs that call alone. docs/planner-pool.md says how calls are admitted, limited, metered.
+ *
+ * Threads. A call runs on the thread that makes it, and returns when it has ended: make calls of several tenants from several
+ * threads. It waits in its tenant's queue while others have the places. */
+
+/* Limits of a tenant, the same for each of its calls. */
+typedef struct damacy_tenant_limits {
+    size_t struct_size;       /* bytes */
+    uint64_t memory_bytes;    /* memory of one call in the sandbox; 0: 16 MiB */
+    double deadline_s;        /* seconds that one call may run, kept to within 5 ms; 0: 0.05 s */
+    uint64_t fuel;            /* about instructions of one call, the same for the same call on every machine, so that it can be
+                               * billed; counting makes calls 15 to 30 % slower; 0: not counted */
+    uint64_t input_bytes;     /* of a call: documents, or facts; 16 for each axis of a box, 8 for other numbers; 0: 1 MiB */
+    uint64_t arrays;          /* of one call; 0: 256 */
+    uint64_t samples;         /* boxes of one call; 0: 4096 */
+    uint64_t chunks;          /* chunk uses of one call; 0: 2^16 */
+    uint64_t result_bytes;    /* of one call; 0: 8 MiB */
+    size_t running;           /* calls that run at a time; 0: 1 */
+    size_t waiting;           /* calls that wait; 0: 64; DAMACY_NO_WAITING: none */
+    double max_wait_s;        /* seconds that one call may wait in all; 0: 1 s */
+    uint64_t metadata_bytes;  /* of a document; 0: 4 MiB */
+    uint64_t metadata_values; /* scalars, arrays, objects and keys of a document; 0: 2^18 */
+    uint32_t metadata_depth;  /* nesting of a document; 0: 64 */
+    uint32_t metadata_rank;   /* axes of an array; 0: 32 */
+    uint32_t metadata_codecs; /* of an array, nested ones too; 0: 64 */
+    int32_t reserved;         /* 0 */
+} damacy_tenant_limits;
+
+/* For damacy_tenant_limits.waiting: calls that find no place are refused. */
+#define DAMACY_NO_WAITING ((size_t)-1)
+
+typedef struct damacy_pool damacy_pool;
+
+typedef struct damacy_pool_config {
+    size_t struct_size;                 /* bytes */
+    const damacy_tenant_limits *limits; /* of tenants that have none of their own; NULL: defaults */
+    size_t running;                     /* long calls that run at a time, of all tenants; with short ones, four times as many;
+                                         * 0: the cores that the process may use */
+    size_t standing;                    /* calls that may stand still, with their memory, while others run; 0: 256 */
+    size_t tenants;                     /* that the pool keeps limits and figures of; 0: 10,000 */
+    size_t name_bytes;                  /* of a tenant's name; 0: 256 */
+} damacy_pool_config;
+
+/* `config` may be NULL, for the defaults. The first pool of a process compiles the component, or takes it from the cache. */
+damacy_status damacy_pool_create(const damacy_pool_config *config, damacy_pool **pool);
+
+/* Ends all calls, waiting and running ones within some milliseconds, and refuses new ones: DAMACY_SHUTDOWN. */
+damacy_status damacy_pool_close(damacy_pool *pool);
+
+/* Closes and frees; returns before the calls of other threads have. Plans and facts stay valid. NULL is allowed. */
+damacy_status damacy_pool_destroy(damacy_pool *pool);
+
+/* Gives a tenant limits of its own, for its calls from now on. DAMACY_BUDGET: a tenant too many. */
+damacy_status damacy_pool_set_limits(damacy_pool *pool, const char *tenant, const damacy_tenant_limits *limits);
+
+/* The limits of a tenant's next call: its own, or the pool's. */
+damacy_status damacy_pool_limits(damacy_pool *pool, const char *tenant, damacy_tenant_limits *limits);
+
+/* What a tenant's calls came to, since the first. */
+typedef struct damacy_tenant_metrics {
+    size_t struct_size;    /* bytes */
+    uint64_t calls;        /* that have ended, refused ones included */
+    uint64_t refused[32];  /* by damacy_refusal_kind; of the first, DAMACY_REFUSAL_NONE, nothing is known */
+    double p50_s;          /* seconds that half of the calls let in took at most, waiting included; up to a quarter too large */
+    double p99_s;          /* 99 % of them; up to a quarter too large */
+    double run_s;          /* that all calls ran */
+    double wait_s;         /* that all calls waited */
+    uint64_t memory_bytes; /* most memory of one call in the sandbox */
+    uint64_t fuel;         /* of all calls, where it is counted */
+    size_t running;        /* calls that run now */
+    size_t waiting;        /* calls that wait now */
+} damacy_tenant_metrics;
+
+/* DAMACY_NOTFOUND: the tenant has made no call. */
+damacy_status damacy_pool_metrics(damacy_pool *pool, const char *tenant, damacy_tenant_metrics *metrics);
+
+/* The names of the tenants that the pool keeps anything of, one after the other, each with its NUL, and how many they are.
+ * `needed` and `count` may be NULL. Where the names take more than `capacity` bytes it is DAMACY_INVAL, `needed` says how many
+ * they take, and `names` (which may be NULL if `capacity` is 0) is left alone. */
+damacy_status damacy_pool_tenants(damacy_pool *pool, char *names, size_t capacity, size_t *needed, size_t *count);
+
+/* Forgets a tenant's limits and figures. DAMACY_NOTFOUND: it is unknown; DAMACY_AGAIN: it has calls that run or wait. */
+damacy_status damacy_pool_remove(damacy_pool *pool, const char *tenant);
+
+/* Cancels calls, waiting ones at once, running ones within some milliseconds: DAMACY_SHUTDOWN. */
+typedef struct damacy_canceller damacy_canceller;
+
+damacy_status damacy_canceller_create(damacy_canceller **canceller);
+
+/* Cancels the calls that were given it, also those that will be. From any thread. */
+damacy_status damacy_canceller_cancel(damacy_canceller *canceller);
+
+/* Calls that were given it go on. NULL is allowed. */
+damacy_status damacy_canceller_destroy(damacy_canceller *canceller);
+
+/* A call that was refused, in parts. Texts are valid until the next call of this thread that fills a damacy_refusal. */
+typedef struct damacy_refusal {
+    size_t struct_size;       /* bytes */
+    damacy_refusal_kind kind; /* which limit, or what else */
+    damacy_status status;     /* what the call returned */
+    uint64_t limit;           /* its value: bytes, a count, fuel, or nanoseconds; 0 without one */
+    uint64_t asked;           /* what was asked for, in that unit, where it is one number; else 0 */
+    int32_t limit_known;      /* 1 where `limit` is one */
+    int32_t asked_known;      /* 1 where `asked` is one */
+    int64_t array;            /* index of the array to blame, or -1 */
+    int64_t sample;           /* index of the box to blame, or -1 */
+    const char *tenant;       /* whose call, or "" */
+    const char *path;         /* JSON path in the array's document ("/codecs/0/name"), or "" */
+    const char *message;      /* all of this in words, as damacy_last_error() */
+} damacy_refusal;
+
+/* "invalid", "chunks", "deadline" ...; "?" for a number that is no kind. Static. */
+const char *damacy_refusal_name(damacy_refusal_kind kind);
+
+/* What a call took. */
+typedef struct damacy_used {
+    size_t struct_size;    /* bytes */
+    double run_s;          /* seconds that it ran */
+    double wait_s;         /* seconds that it waited */
+    uint64_t memory_bytes; /* its memory in the sandbox */
+    uint64_t fuel;         /* its fuel; 0 where it is not counted */
+} damacy_used;
+
+/* Who calls, and what he wants to know of it. */
+typedef struct damacy_pool_call {
+    size_t struct_size;       /* bytes */
+    const char *tenant;       /* name, UTF-8 */
+    damacy_canceller *cancel; /* NULL: none */
+    damacy_refusal *refusal;  /* filled if the call fails; NULL is allowed */
+    damacy_used *used;        /* filled if it does not; NULL is allowed */
+} damacy_pool_call;
+
+/* Parses an untrusted document. The status is that of its fault (DAMACY_DECODE, DAMACY_UNSUPPORTED, DAMACY_INVAL), or
+ * DAMACY_BUDGET for a limit that was met, DAMACY_AGAIN for a queue, DAMACY_SHUTDOWN for a call that was ended: so for all calls
+ * below. */
+damacy_status damacy_pool_parse(damacy_pool *pool, const damacy_pool_call *call, const void *metadata, size_t bytes,
+                                damacy_zarr_format format, damacy_facts **facts);
+
+/* Pointers are valid as long as the facts. */
+damacy_status damacy_facts_info_get(damacy_facts *facts, damacy_array_info *info);
+
+/* NULL is allowed. */
+damacy_status damacy_facts_destroy(damacy_facts *facts);
+
+/* Plans a job's boxes as one window, verified by the host against the job. In all jobs of a pool `limits` is NULL (the tenant's
+ * hold), and arrays have `metadata` all, or `facts` all; facts save a call a quarter of its time and more. */
+damacy_status damacy_pool_plan(damacy_pool *pool, const damacy_pool_call *call, const damacy_job *job, damacy_plan **plan);
+
+/* What a job comes to: members as those of damacy_plan_info. */
+typedef struct damacy_totals {
+    size_t struct_size; /* bytes */
+    uint64_t elements;
+    uint64_t output_bytes;
+    uint64_t batch_bytes;
+    uint64_t needed_bytes;
+    uint64_t decoded_bytes;
+    uint64_t read_bytes;
+    uint64_t largest_chunk_bytes;
+    uint64_t memory_bytes;
+    double decode_waste;
+    double read_waste;
+    int32_t read_known;
+    int32_t reserved; /* 0 */
+} damacy_totals;
+
+/* Whether a job's boxes can be planned within the tenant's limits, and what they come to. */
+damacy_status damacy_pool_validate(damacy_pool *pool, const damacy_pool_call *call, const damacy_job *job,
+                                   damacy_totals *totals);
+
+/* Prices a job, and gives advice, as damacy_estimate_job, damacy_advise_layout and damacy_advise_lookahead do. */
+damacy_status damacy_pool_estimate(damacy_pool *pool, const damacy_pool_call *call, const damacy_job *job,
+                                   damacy_estimate *estimate);
+damacy_status damacy_pool_advise_layout(damacy_pool *pool, const damacy_pool_call *call, const damacy_job *job,
+                                        uint32_t array, damacy_layout *current, damacy_layout *best);
+damacy_status damacy_pool_advise_lookahead(damacy_pool *pool, const damacy_pool_call *call, const damacy_job *job,
+                                           damacy_lookahead *advice);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,12 @@
 //! Errors of the host -> exceptions of `damacy._errors`: the one place where they are mapped.
 
+use damacy::pool::{Kind, PoolError};
 use damacy::{Error, Status};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 static EXCEPTION_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static REFUSAL_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The exception for a host error. Where a Python exception caused it, that is its `__cause__`.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
@@ -25,9 +27,43 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     exception().unwrap_or_else(|failure| failure)
 }
 
+/// The exception for a call that the pool refused.
+pub fn refusal(py: Python<'_>, error: &PoolError) -> PyErr {
+    let place = (error.array, error.sample, &*error.path);
+    make_refusal(py, error.status, error.kind, &error.message, &error.tenant, (error.limit, error.asked), place)
+}
+
+/// The exception for a job of a tenant that this binding refuses before the pool sees it.
+pub fn invalid_job(py: Python<'_>, tenant: &str, sample: Option<u64>, message: &str) -> PyErr {
+    let message = format!("tenant {tenant}: {message}");
+    make_refusal(py, Status::Inval, Kind::Invalid, &message, tenant, (None, None), (None, sample, ""))
+}
+
+fn make_refusal(
+    py: Python<'_>,
+    status: Status,
+    kind: Kind,
+    message: &str,
+    tenant: &str,
+    (limit, asked): (Option<u64>, Option<u64>),
+    (array, sample, path): (Option<u32>, Option<u64>, &str),
+) -> PyErr {
+    let exception = || -> PyResult<PyErr> {
+        let make = REFUSAL_FOR.import(py, "damacy._errors", "refusal_for")?;
+        let fields = (status as u8, kind.name(), message, tenant, limit, asked, array, sample, path);
+        Ok(PyErr::from_value(make.call1(fields)?))
+    };
+    exception().unwrap_or_else(|failure| failure)
+}
+
 /// An `InvalidArgument` that this binding found.
 pub fn invalid(py: Python<'_>, what: &'static str, message: impl Into<String>) -> PyErr {
     to_python(py, &Error::new(Status::Inval, what, message))
+}
+
+/// A bug that this binding found.
+pub fn internal(py: Python<'_>, message: &str) -> PyErr {
+    to_python(py, &Error::new(Status::Internal, "pool", message))
 }
 
 fn python_cause(error: &Error) -> Option<&PyErr> {

@@ -13,39 +13,46 @@ use std::sync::Arc;
 /// `damacy._estimate.Job`.
 #[derive(FromPyObject)]
 pub struct JobArgument {
-    output: SpecArgument,
-    arrays: Vec<ArrayArgument>,
-    kind: String,
+    pub output: SpecArgument,
+    pub arrays: Vec<ArrayArgument>,
+    pub kind: String,
     samples: Vec<(String, Vec<(u64, u64)>)>,
-    stride: Vec<u64>,
-    window: u64,
-    workers: u64,
-    memory_bytes: u64,
-    advise_layout: Option<u32>,
-    advise_lookahead: bool,
+    pub stride: Vec<u64>,
+    pub window: u64,
+    pub workers: u64,
+    pub memory_bytes: u64,
+    pub advise_layout: Option<u32>,
+    pub advise_lookahead: bool,
     limits: PlanLimitsArgument,
 }
 
 /// `damacy._estimate.JobArray`.
 #[derive(FromPyObject)]
-struct ArrayArgument {
-    uri: String,
-    weight: u64,
+pub struct ArrayArgument {
+    pub uri: String,
+    pub weight: u64,
     ratio: Option<f64>,
     sizes: Option<Vec<u64>>,
+}
+
+impl ArrayArgument {
+    /// What is known of its encoded sizes.
+    pub fn encoded(&self) -> Encoded {
+        match (&self.sizes, self.ratio) {
+            (Some(sizes), _) => Encoded::Chunks(sizes.clone()),
+            (None, Some(ratio)) => Encoded::Ratio(ratio),
+            (None, None) => Encoded::Unknown,
+        }
+    }
 }
 
 /// Prices a job.
 #[pyfunction]
 pub fn estimate(py: Python<'_>, job: JobArgument) -> PyResult<String> {
     let arrays = job.arrays.into_iter().map(|array| JobArray {
+        encoded: array.encoded(),
         uri: Arc::from(array.uri),
         weight: array.weight,
-        encoded: match (array.sizes, array.ratio) {
-            (Some(sizes), _) => Encoded::Chunks(sizes),
-            (None, Some(ratio)) => Encoded::Ratio(ratio),
-            (None, None) => Encoded::Unknown,
-        },
     });
     let samples = job.samples.into_iter().map(|(uri, bounds)| Sample { uri: Arc::from(uri), bounds, tag: None });
     let crops = match job.kind.as_str() {

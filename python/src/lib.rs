@@ -15,6 +15,7 @@ mod inspect;
 mod logging;
 mod pipeline;
 mod plan;
+mod pool;
 mod samples;
 
 #[pyo3::pymodule(gil_used = true)]
@@ -36,7 +37,9 @@ mod _native {
     #[pymodule_export]
     use crate::pipeline::Pipeline;
     #[pymodule_export]
-    use crate::plan::plan;
+    use crate::plan::{PlanColumns, plan};
+    #[pymodule_export]
+    use crate::pool::{ArrayFacts, Cancel, PlannerPool, Tenant};
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -285,7 +285,8 @@ pub fn engine_of(py: Python<'_>, name: &str) -> PyResult<Engine> {
     }
 }
 
-fn seconds(py: Python<'_>, what: &str, value: f64) -> PyResult<Duration> {
+/// A time of Python's.
+pub fn seconds(py: Python<'_>, what: &str, value: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(value)
         .map_err(|_| invalid(py, "config", format!("{what} is {value}; accepted are seconds, 0 or more")))
 }

@@ -1,6 +1,6 @@
-//! `damacy.plan`'s work: samples -> a plan as plain columns, which the Python side wraps in NumPy arrays.
+//! `damacy.plan`'s work: samples -> a plan, whose columns the Python side takes as bytes and wraps in NumPy arrays.
 
-use crate::errors::to_python;
+use crate::errors::{invalid, to_python};
 use crate::logging;
 use crate::pipeline::{PlanLimitsArgument, SpecArgument};
 use damacy::{BatchSpec, Planned, Sample};
@@ -11,56 +11,86 @@ use std::sync::Arc;
 /// URI and bounds.
 type SampleArgument = (String, Vec<(u64, u64)>);
 
-/// Columns of a plan, as little-endian bytes.
-struct Columns {
-    integers: [(&'static str, Vec<u8>); 7],
-    keys: Vec<String>,
+/// A plan, given out column by column. Immutable.
+#[pyclass(frozen, module = "damacy._native")]
+pub struct PlanColumns {
+    planned: Planned,
+}
+
+impl PlanColumns {
+    pub fn new(planned: Planned) -> PlanColumns {
+        PlanColumns { planned }
+    }
+}
+
+#[pymethods]
+impl PlanColumns {
+    /// Chunks, uses, axes.
+    fn counts(&self) -> (usize, usize, u32) {
+        let plan = &self.planned.plan;
+        (plan.chunks.len(), plan.uses.len(), plan.rank)
+    }
+
+    /// A column of int64, as little-endian bytes.
+    fn integers<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let plan = &self.planned.plan;
+        let bytes = py.detach(|| {
+            Some(match name {
+                "chunk_array" => bytes(plan.chunks.iter().map(|chunk| u64::from(chunk.array))),
+                "chunk_coords" => bytes(plan.coords.iter().copied()),
+                "chunk_uses" => {
+                    let ends = plan.chunks.iter().map(|chunk| u64::from(chunk.first_use) + u64::from(chunk.use_count));
+                    bytes(std::iter::once(0).chain(ends))
+                }
+                "use_sample" => bytes(plan.uses.iter().map(|&sample| u64::from(sample))),
+                "use_source" => bytes(plan.use_sources.iter().copied()),
+                "use_extent" => bytes(plan.use_extents.iter().copied()),
+                "use_target" => bytes(plan.use_targets.iter().copied()),
+                _ => return None,
+            })
+        });
+        let bytes = bytes.ok_or_else(|| invalid(py, "plan", format!("{name:?} is no column of a plan")))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The key of each chunk's stored object.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let planned = &self.planned;
+        let keys: Vec<String> =
+            py.detach(|| (0..planned.plan.chunks.len()).map(|chunk| planned.object_key(chunk)).collect());
+        PyTuple::new(py, keys)
+    }
+
+    /// The fields of each `damacy.PlannedArray`.
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, array_fields(py, &self.planned.arrays)?)
+    }
+
+    /// The fields of `damacy.PlanTotals`.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        total_fields(py, &self.planned.plan.totals)
+    }
 }
 
 /// Plans all samples as one window.
 #[pyfunction]
-pub fn plan<'py>(
-    py: Python<'py>,
+pub fn plan(
+    py: Python<'_>,
     output: SpecArgument,
     samples: Vec<SampleArgument>,
     limits: PlanLimitsArgument,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<PlanColumns> {
     let (output, limits) = (output.read(py)?, limits.read(py)?);
     logging::deliver(py)?;
     let planned = py.detach(|| run(&output, samples, &limits));
     logging::deliver(py)?;
-    let (planned, columns) = planned.map_err(|error| to_python(py, &error))?;
-    let parts = PyDict::new(py);
-    for (name, bytes) in &columns.integers {
-        parts.set_item(name, PyBytes::new(py, bytes))?;
-    }
-    parts.set_item("chunk_key", PyTuple::new(py, columns.keys)?)?;
-    parts.set_item("arrays", PyTuple::new(py, arrays(py, &planned)?)?)?;
-    parts.set_item("totals", totals(py, &planned)?)?;
-    Ok(parts)
+    planned.map(PlanColumns::new).map_err(|error| to_python(py, &error))
 }
 
-fn run(
-    output: &BatchSpec,
-    samples: Vec<SampleArgument>,
-    limits: &damacy::PlanLimits,
-) -> damacy::Result<(Planned, Columns)> {
+fn run(output: &BatchSpec, samples: Vec<SampleArgument>, limits: &damacy::PlanLimits) -> damacy::Result<Planned> {
     let samples: Vec<Sample> =
         samples.into_iter().map(|(uri, bounds)| Sample { uri: Arc::from(uri), bounds, tag: None }).collect();
-    let planned = damacy::plan(output, &samples, limits)?;
-    let plan = &planned.plan;
-    let ends = plan.chunks.iter().map(|chunk| u64::from(chunk.first_use) + u64::from(chunk.use_count));
-    let integers = [
-        ("chunk_array", bytes(plan.chunks.iter().map(|chunk| u64::from(chunk.array)))),
-        ("chunk_coords", bytes(plan.coords.iter().copied())),
-        ("chunk_uses", bytes(std::iter::once(0).chain(ends))),
-        ("use_sample", bytes(plan.uses.iter().map(|&sample| u64::from(sample)))),
-        ("use_source", bytes(plan.use_sources.iter().copied())),
-        ("use_extent", bytes(plan.use_extents.iter().copied())),
-        ("use_target", bytes(plan.use_targets.iter().copied())),
-    ];
-    let keys = (0..plan.chunks.len()).map(|chunk| planned.object_key(chunk)).collect();
-    Ok((planned, Columns { integers, keys }))
+    damacy::plan(output, &samples, limits)
 }
 
 fn bytes(values: impl Iterator<Item = u64>) -> Vec<u8> {
@@ -68,7 +98,7 @@ fn bytes(values: impl Iterator<Item = u64>) -> Vec<u8> {
 }
 
 /// The fields of each `damacy.PlannedArray`.
-fn arrays<'py>(py: Python<'py>, planned: &Planned) -> PyResult<Vec<Bound<'py, PyDict>>> {
+pub fn array_fields<'py>(py: Python<'py>, arrays: &[damacy::PlannedArray]) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let array = |array: &damacy::PlannedArray| {
         let fields = PyDict::new(py);
         let metadata = &array.metadata;
@@ -81,12 +111,11 @@ fn arrays<'py>(py: Python<'py>, planned: &Planned) -> PyResult<Vec<Bound<'py, Py
         fields.set_item("shard_shape", shard)?;
         Ok(fields)
     };
-    planned.arrays.iter().map(array).collect()
+    arrays.iter().map(array).collect()
 }
 
 /// The fields of `damacy.PlanTotals`.
-fn totals<'py>(py: Python<'py>, planned: &Planned) -> PyResult<Bound<'py, PyDict>> {
-    let totals = &planned.plan.totals;
+pub fn total_fields<'py>(py: Python<'py>, totals: &damacy_core::planner::Totals) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     for (name, count) in [
         ("elements", totals.elements),

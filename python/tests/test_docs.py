@@ -3,6 +3,8 @@
 import doctest
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 import damacy
 import numpy as np
@@ -20,6 +22,16 @@ def names(write):
 def test_docstring_examples(module, names):
     result = doctest.testmod(importlib.import_module(module), extraglobs=names, optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
+
+
+def test_the_example_of_the_pools_page(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "planner-pool.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(example, "planner-pool.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("('0.1', '0.2', '1.1', '1.2') ") and int(lines[1]) > 0
+    assert lines[2].startswith("invalid mallory None ") and lines[3].startswith("1 calls (0 running")
+    assert lines[4].startswith("8 samples of (128, 128) in bfloat16")
 
 
 def test_there_are_examples():

@@ -1,10 +1,10 @@
 //! What a job costs, and advice: a job -> the cost model in the sandbox -> filled structs.
 
-use crate::foreign::{In, Out, inval};
+use crate::foreign::{In, Out};
 use crate::guard;
-use crate::job::Job;
+use crate::job::{self, Job};
 use crate::structs::{self, Estimate, Layout, Lookahead};
-use damacy_core::cost::{self, Certainty, CostRequest, Crops, Encoded};
+use damacy_core::cost::{self, Certainty, CostRequest, Encoded};
 use host::cost::{Advise, Report};
 use host::{Error, Result, Status};
 
@@ -19,16 +19,7 @@ const MOST_AXES: usize = 32;
 fn report(job: &In<structs::Job>, advise: Advise) -> Result<Report> {
     let mut job = Job::read(job)?;
     let rest = job.rest;
-    let crops = match rest.crops {
-        0 => Crops::Boxes(&job.boxes),
-        1 => Crops::Uniform,
-        2 => Crops::Grid(rest.stride.get(rest.stride_count, "stride")?),
-        other => {
-            return Err(inval(format!(
-                "{other} is no damacy_crops: give DAMACY_CROPS_BOXES (0), DAMACY_CROPS_UNIFORM (1) or DAMACY_CROPS_GRID (2)"
-            )));
-        }
-    };
+    let crops = job::crops(&rest, &job.boxes)?;
     let given = |value: u64, default: u64| if value == 0 { default } else { value };
     let request = CostRequest {
         spec: &job.output,
@@ -45,7 +36,8 @@ fn report(job: &In<structs::Job>, advise: Advise) -> Result<Report> {
     job.guest.estimate(&request, advise).map_err(|error| job.describe("estimate", &error))
 }
 
-fn filled(estimate: &cost::Estimate) -> Estimate {
+/// The figures of an estimate.
+pub fn filled(estimate: &cost::Estimate) -> Estimate {
     let (host, device) = (&estimate.host, &estimate.device);
     Estimate {
         struct_size: 0,
@@ -83,7 +75,8 @@ fn filled(estimate: &cost::Estimate) -> Estimate {
     }
 }
 
-fn layout(layout: &cost::Layout) -> Result<Layout> {
+/// A layout of an array.
+pub fn layout(layout: &cost::Layout) -> Result<Layout> {
     let rank = layout.levels.last().map_or(0, Vec::len);
     if rank > MOST_AXES {
         // The parser takes no such array.
@@ -108,7 +101,8 @@ fn layout(layout: &cost::Layout) -> Result<Layout> {
     })
 }
 
-fn missing(what: &str) -> Error {
+/// Advice that was asked for and is not there.
+pub fn missing(what: &str) -> Error {
     Error::new(Status::Internal, "estimate", format!("the cost model gave no advice on the {what}"))
 }
 

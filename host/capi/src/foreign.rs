@@ -143,6 +143,11 @@ impl<T: Versioned> Out<T> {
     pub fn check(&self, what: &str) -> Result<Fillable<T>> {
         Ok(Fillable { start: self.0, size: struct_size(self.0, what)? })
     }
+
+    /// The same, if there is one.
+    pub fn check_if_any(&self, what: &str) -> Result<Option<Fillable<T>>> {
+        if self.0.is_null() { Ok(None) } else { self.check(what).map(Some) }
+    }
 }
 
 impl<T: Versioned> Fillable<T> {

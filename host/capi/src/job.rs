@@ -4,10 +4,11 @@
 
 use crate::config;
 use crate::foreign::{In, inval};
+use crate::pool;
 use crate::samples;
 use crate::structs;
 use crate::types;
-use damacy_core::cost::Encoded;
+use damacy_core::cost::{Crops, Encoded};
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits};
 use damacy_core::planner::SampleBox;
 use host::sandbox::{Guest, Sandbox};
@@ -35,11 +36,7 @@ impl Job {
         types::reserved(rest.reserved, "job")?;
         let output = config::batch_spec(&rest.output)?;
         let limits = config::plan_limits(&rest.limits)?;
-        let boxes = rest.boxes.read_all(rest.box_count, "boxes", |index, given| {
-            let what = format!("boxes[{index}]");
-            types::reserved(given.reserved, &what)?;
-            Ok(SampleBox { array: given.array, bounds: samples::bounds(&given.bounds, given.rank, &what)? })
-        })?;
+        let boxes = boxes(&rest)?;
         let guest = Sandbox::shared()?.guest(limits.into())?;
         let mut job = Job {
             guest,
@@ -60,8 +57,13 @@ impl Job {
         let what = format!("arrays[{index}]");
         types::reserved(array.reserved, &what)?;
         let uri = array.uri.get_if_any(&format!("uri of {what}"))?;
-        let metadata = if array.metadata.is_null() {
-            let uri = uri.ok_or_else(|| inval(format!("{what} has neither uri nor metadata: give one")))?;
+        let metadata = if !array.facts.is_null() {
+            if !array.metadata.is_null() {
+                return Err(inval(format!("{what} has metadata and facts: give one")));
+            }
+            pool::facts(array.facts)?.metadata.clone()
+        } else if array.metadata.is_null() {
+            let uri = uri.ok_or_else(|| inval(format!("{what} has neither uri nor metadata nor facts: give one")))?;
             let opened = zarr::Array::open(uri, &mut self.guest).map_err(|error| {
                 let message = format!("{error}; {what}");
                 error.with_message(message)
@@ -97,8 +99,43 @@ impl Job {
     }
 }
 
+/// The job's boxes.
+pub fn boxes(job: &structs::Job) -> Result<Vec<SampleBox>> {
+    job.boxes.read_all(job.box_count, "boxes", |index, given| {
+        let what = format!("boxes[{index}]");
+        types::reserved(given.reserved, &what)?;
+        Ok(SampleBox { array: given.array, bounds: samples::bounds(&given.bounds, given.rank, &what)? })
+    })
+}
+
+/// The job's crops, some of them boxes.
+pub fn crops<'a>(job: &'a structs::Job, boxes: &'a [SampleBox]) -> Result<Crops<'a>> {
+    match job.crops {
+        0 => Ok(Crops::Boxes(boxes)),
+        1 => Ok(Crops::Uniform),
+        2 => Ok(Crops::Grid(job.stride.get(job.stride_count, "stride")?)),
+        other => Err(inval(format!(
+            "{other} is no damacy_crops: give DAMACY_CROPS_BOXES (0), DAMACY_CROPS_UNIFORM (1) or DAMACY_CROPS_GRID (2)"
+        ))),
+    }
+}
+
+/// For plans of crops that are not given.
+pub fn not_drawn() -> Error {
+    inval("a plan takes the job's boxes: set crops to DAMACY_CROPS_BOXES (0), or estimate the job")
+}
+
+/// The ratios of all arrays; none if one is unknown.
+pub fn ratios(encoded: &[Encoded]) -> Vec<f64> {
+    let ratio = |encoded: &Encoded| match *encoded {
+        Encoded::Ratio(ratio) => Some(ratio),
+        _ => None,
+    };
+    encoded.iter().map(ratio).collect::<Option<_>>().unwrap_or_default()
+}
+
 /// What is known of an array's encoded sizes.
-fn encoded(array: &structs::Array, what: &str) -> Result<Encoded> {
+pub fn encoded(array: &structs::Array, what: &str) -> Result<Encoded> {
     if !array.encoded_bytes.is_null() {
         let bytes = array.encoded_bytes.get(array.encoded_count, &format!("encoded_bytes of {what}"))?;
         return Ok(Encoded::Chunks(bytes.to_vec()));

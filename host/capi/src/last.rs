@@ -32,7 +32,7 @@ pub fn set(error: &Error) {
 }
 
 /// The text without NULs inside.
-fn c_string(text: &str) -> CString {
+pub fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "\\0")).unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! The header against this crate: a C program, compiled here, prints what the header says, member by member.
 
 use crate::structs::{self, Interval, PlanChunk};
+use host::pool::Kind;
 use host::{Dtype, SourceType, Status};
 use std::fmt::Write as _;
 use std::mem::offset_of;
@@ -37,7 +38,9 @@ fn enumerators() -> Vec<(String, i32)> {
     let upper = |prefix: &str, name: &str| format!("{prefix}{}", name.to_uppercase());
     all.extend(Dtype::ALL.iter().map(|&dtype| (upper("DAMACY_", dtype.short_name()), dtype as i32)));
     all.extend(SourceType::ALL.iter().map(|&source| (upper("DAMACY_SOURCE_", source.short_name()), source as i32)));
+    all.extend((1..).zip(Kind::ALL).map(|(number, kind)| (upper("DAMACY_REFUSAL_", kind.name()), number)));
     let others = [
+        ("REFUSAL_NONE", 0),
         ("SOURCE_NONE", -1),
         ("LITTLE_ENDIAN", 0),
         ("BIG_ENDIAN", 1),
@@ -180,10 +183,17 @@ fn functions_take_what_the_header_says() {
         include_str!("batch.rs"),
         include_str!("convert.rs"),
         include_str!("estimate.rs"),
+        include_str!("inspect.rs"),
         include_str!("last.rs"),
         include_str!("log.rs"),
         include_str!("pipeline.rs"),
         include_str!("plan.rs"),
+        include_str!("pool/call.rs"),
+        include_str!("pool/facts.rs"),
+        include_str!("pool/limits.rs"),
+        include_str!("pool/metrics.rs"),
+        include_str!("pool/mod.rs"),
+        include_str!("pool/refusal.rs"),
         include_str!("types.rs"),
     ];
     let mut defined: Vec<(String, Vec<&str>)> = sources

@@ -3,13 +3,13 @@
 use crate::foreign::{In, Out, Slot, TextSlot, inval};
 use crate::guard;
 use crate::handles::{Handle, Table};
-use crate::job::Job;
+use crate::job::{self, Job};
+use crate::last::c_string;
 use crate::structs::{self, ArrayInfo, PlanChunk, PlanInfo};
-use damacy_core::cost::Encoded;
 use damacy_core::metadata::{ArrayMetadata, ZarrFormat};
-use damacy_core::planner::Request;
+use damacy_core::planner::{self, Request};
 use host::{ByteOrder, Planned, PlannedArray, Result};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 static PLANS: Table<Plan> = Table::new("plan");
@@ -25,25 +25,23 @@ impl Plan {
     fn of(job: &In<structs::Job>) -> Result<Plan> {
         let mut job = Job::read(job)?;
         if job.rest.crops != 0 {
-            return Err(inval(
-                "a plan takes the job's boxes: set crops to DAMACY_CROPS_BOXES (0), or estimate the job",
-            ));
+            return Err(job::not_drawn());
         }
-        let ratio = |encoded: &Encoded| match *encoded {
-            Encoded::Ratio(ratio) => Some(ratio),
-            _ => None,
-        };
-        let ratios: Option<Vec<f64>> = job.encoded.iter().map(ratio).collect();
         let request = Request {
             spec: &job.output,
             arrays: &job.arrays,
             samples: &job.boxes,
             missing: &[],
-            encoded_ratios: &ratios.unwrap_or_default(),
+            encoded_ratios: &job::ratios(&job.encoded),
             limits: job.limits.into(),
         };
         let plan = job.guest.plan(&request).map_err(|error| job.describe("plan", &error))?;
         host::verify_plan(&plan, &request)?;
+        Ok(Plan::new(job.arrays, plan))
+    }
+
+    /// A verified plan and the facts of its arrays.
+    pub fn new(arrays: Vec<ArrayMetadata>, plan: planner::Plan) -> Plan {
         let chunks = plan
             .chunks
             .iter()
@@ -54,11 +52,10 @@ impl Plan {
                 reserved: 0,
             })
             .collect();
-        let name = |array: &ArrayMetadata| CString::new(array.data_type.replace('\0', "\\0")).unwrap_or_default();
-        let data_types = job.arrays.iter().map(name).collect();
+        let data_types = arrays.iter().map(data_type).collect();
         // Messages and keys need no URI any more.
-        let arrays = job.arrays.into_iter().map(|metadata| PlannedArray { uri: Arc::from(""), metadata }).collect();
-        Ok(Plan { planned: Planned { arrays, plan }, chunks, data_types })
+        let arrays = arrays.into_iter().map(|metadata| PlannedArray { uri: Arc::from(""), metadata }).collect();
+        Plan { planned: Planned { arrays, plan }, chunks, data_types }
     }
 
     fn info(&self) -> PlanInfo {
@@ -94,20 +91,34 @@ impl Plan {
     fn array(&self, index: usize) -> Result<ArrayInfo> {
         let count = self.planned.arrays.len();
         let array = self.planned.arrays.get(index).ok_or_else(|| inval(format!("array {index} of {count}")))?;
-        let array = &array.metadata;
-        Ok(ArrayInfo {
-            struct_size: 0,
-            rank: array.rank(),
-            shape: array.shape.as_ptr(),
-            chunk_shape: array.chunk_shape().as_ptr(),
-            object_shape: array.object_shape().as_ptr(),
-            data_type: self.data_types[index].as_ptr(),
-            source: array.source.map_or(-1, |source| source as i32),
-            order: i32::from(array.byte_order == ByteOrder::Big),
-            format: if array.format == ZarrFormat::V2 { 2 } else { 3 },
-            reserved: 0,
-        })
+        Ok(array_info(&array.metadata, &self.data_types[index]))
     }
+}
+
+/// The name of an array's data type, for C.
+pub fn data_type(array: &ArrayMetadata) -> CString {
+    c_string(&array.data_type)
+}
+
+/// The facts of an array, which lie where they are given.
+pub fn array_info(array: &ArrayMetadata, data_type: &CStr) -> ArrayInfo {
+    ArrayInfo {
+        struct_size: 0,
+        rank: array.rank(),
+        shape: array.shape.as_ptr(),
+        chunk_shape: array.chunk_shape().as_ptr(),
+        object_shape: array.object_shape().as_ptr(),
+        data_type: data_type.as_ptr(),
+        source: array.source.map_or(-1, |source| source as i32),
+        order: i32::from(array.byte_order == ByteOrder::Big),
+        format: if array.format == ZarrFormat::V2 { 2 } else { 3 },
+        reserved: 0,
+    }
+}
+
+/// A handle of a new plan.
+pub fn insert(plan: Plan) -> Handle<Plan> {
+    PLANS.insert(plan)
 }
 
 #[unsafe(no_mangle)]

@@ -1,8 +1,13 @@
 //! The structs of the header, member by member; their documentation is there. `layout_tests` compares the two.
 
-use crate::foreign::{Bytes, In, List, Plain, Text, Token, Versioned};
+use crate::foreign::{Bytes, In, List, Out, Plain, Text, Token, Versioned};
+use crate::handles::Handle;
+use crate::pool::{Canceller, Facts};
 use crate::source::Room;
 use std::ffi::c_char;
+
+/// Room for kinds of refusals, by their numbers.
+pub const REFUSAL_KINDS: usize = 32;
 
 macro_rules! structs {
     ($($(#[$attribute:meta])* $name:ident = $c_name:literal, $bytes:literal { $($member:ident: $type:ty,)* })*) => {
@@ -184,6 +189,7 @@ structs! {
         encoded_ratio: f64,
         encoded_bytes: List<u64>,
         encoded_count: usize,
+        facts: Handle<Facts>,
     }
 
     /// A crop of a job.
@@ -297,6 +303,97 @@ structs! {
     Lookahead = "damacy_lookahead", 24 {
         enough: u64,
         most: u64,
+    }
+
+    /// What a tenant may use.
+    TenantLimits = "damacy_tenant_limits", 128 {
+        memory_bytes: u64,
+        deadline_s: f64,
+        fuel: u64,
+        input_bytes: u64,
+        arrays: u64,
+        samples: u64,
+        chunks: u64,
+        result_bytes: u64,
+        running: usize,
+        waiting: usize,
+        max_wait_s: f64,
+        metadata_bytes: u64,
+        metadata_values: u64,
+        metadata_depth: u32,
+        metadata_rank: u32,
+        metadata_codecs: u32,
+        reserved: i32,
+    }
+
+    /// What a pool is made of.
+    PoolConfig = "damacy_pool_config", 48 {
+        limits: In<TenantLimits>,
+        running: usize,
+        standing: usize,
+        tenants: usize,
+        name_bytes: usize,
+    }
+
+    /// Who calls.
+    PoolCall = "damacy_pool_call", 40 {
+        tenant: Text,
+        cancel: Handle<Canceller>,
+        refusal: Out<Refusal>,
+        used: Out<Used>,
+    }
+
+    /// A refused call in parts.
+    Refusal = "damacy_refusal", 80 {
+        kind: i32,
+        status: i32,
+        limit: u64,
+        asked: u64,
+        limit_known: i32,
+        asked_known: i32,
+        array: i64,
+        sample: i64,
+        tenant: *const c_char,
+        path: *const c_char,
+        message: *const c_char,
+    }
+
+    /// What a call took.
+    Used = "damacy_used", 40 {
+        run_s: f64,
+        wait_s: f64,
+        memory_bytes: u64,
+        fuel: u64,
+    }
+
+    /// What a job comes to.
+    Totals = "damacy_totals", 96 {
+        elements: u64,
+        output_bytes: u64,
+        batch_bytes: u64,
+        needed_bytes: u64,
+        decoded_bytes: u64,
+        read_bytes: u64,
+        largest_chunk_bytes: u64,
+        memory_bytes: u64,
+        decode_waste: f64,
+        read_waste: f64,
+        read_known: i32,
+        reserved: i32,
+    }
+
+    /// What a tenant's calls came to.
+    TenantMetrics = "damacy_tenant_metrics", 336 {
+        calls: u64,
+        refused: [u64; REFUSAL_KINDS],
+        p50_s: f64,
+        p99_s: f64,
+        run_s: f64,
+        wait_s: f64,
+        memory_bytes: u64,
+        fuel: u64,
+        running: usize,
+        waiting: usize,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{fill::FillValue, optional_error};
 use crate::zarr::Array;
-use crate::{ByteOrder, Dtype, Error, SourceType};
+use crate::{ByteOrder, Dtype, Error, SourceType, Status};
 use damacy_core::metadata::{ArrayMetadata, KeyEncoding, ZarrFormat};
 use serde::{Serialize, Serializer};
 
@@ -69,18 +69,31 @@ pub struct KeyInfo {
 
 impl ArrayInfo {
     pub(super) fn of(array: &Array) -> ArrayInfo {
-        let metadata = array.metadata();
-        let refusal = array.refusal().map(|refusal| explained(refusal, metadata));
+        ArrayInfo::new(array.uri(), array.metadata(), array.metadata_bytes(), array.refusal())
+    }
+
+    /// The facts of a document of `metadata_bytes` that was parsed without being opened, called `name`. Of its codecs nothing is
+    /// known but their names: whether this build can decode with them, opening the array tells.
+    pub fn parsed(name: &str, metadata: &ArrayMetadata, metadata_bytes: u64) -> ArrayInfo {
+        let refusal = metadata.source.is_none().then(|| {
+            let message = format!("{name}: data type {} has no conversion", metadata.data_type);
+            Error::new(Status::Dtype, "open", message)
+        });
+        ArrayInfo::new(name, metadata, metadata_bytes, refusal)
+    }
+
+    fn new(uri: &str, metadata: &ArrayMetadata, metadata_bytes: u64, refusal: Option<Error>) -> ArrayInfo {
+        let refusal = refusal.map(|refusal| explained(refusal, metadata));
         let width = metadata.source.map(|source| source.width() as u64);
         let elements = product(&metadata.shape);
         let bytes_of = |elements: Option<u64>| elements?.checked_mul(width?);
-        let levels = &metadata.levels;
+        let shards = metadata.levels.split_last().map_or(&[][..], |(_, shards)| shards);
         let (name, separator) = match metadata.key_encoding {
             KeyEncoding::Default { separator } => ("default", separator),
             KeyEncoding::V2 { separator } => ("v2", separator),
         };
         ArrayInfo {
-            uri: array.uri().to_owned(),
+            uri: uri.to_owned(),
             zarr_format: match metadata.format {
                 ZarrFormat::V2 => 2,
                 ZarrFormat::V3 => 3,
@@ -91,7 +104,7 @@ impl ArrayInfo {
             byte_order: metadata.byte_order,
             order: if metadata.fortran_order { 'F' } else { 'C' },
             chunk_shape: metadata.chunk_shape().to_vec(),
-            shard_shapes: levels[..levels.len() - 1].to_vec(),
+            shard_shapes: shards.to_vec(),
             grid: grid(&metadata.shape, metadata.chunk_shape()),
             chunks: product(&grid(&metadata.shape, metadata.chunk_shape())),
             objects: product(&grid(&metadata.shape, metadata.object_shape())),
@@ -101,7 +114,7 @@ impl ArrayInfo {
             codecs: metadata.codecs.clone(),
             fill_value: metadata.source.and_then(|source| FillValue::of(source, &metadata.fill_value)),
             chunk_key: KeyInfo { name, separator },
-            metadata_bytes: array.metadata_bytes(),
+            metadata_bytes,
             outputs: if refusal.is_some() { Vec::new() } else { Dtype::ALL.to_vec() },
             refusal,
         }

@@ -98,6 +98,11 @@ impl PlannerPool {
         self.queue.set_limits(&tenant, limits).map_err(Into::into)
     }
 
+    /// The limits of a tenant's next call: its own, or the pool's.
+    pub fn limits(&self, tenant: &str) -> TenantLimits {
+        self.tenant(tenant).limits()
+    }
+
     /// Compiles what calls with these limits need, so that none does it on its own time.
     fn prepare(&self, limits: &TenantLimits) -> Result<()> {
         let metering = if limits.fuel.is_some() { Metering::Fuel } else { Metering::Off };

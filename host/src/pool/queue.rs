@@ -50,6 +50,11 @@ impl Queue {
         Ok(self.known(&mut self.lock(), name)?.limits)
     }
 
+    /// The limits of a tenant that may be unknown, and stays so.
+    pub(super) fn limits_of(&self, name: &str) -> TenantLimits {
+        self.lock().tenants.get(name).map_or(self.config.limits, |tenant| tenant.limits)
+    }
+
     pub(super) fn set_limits(&self, name: &Arc<str>, limits: TenantLimits) -> Result<(), PoolError> {
         let mut state = self.lock();
         self.known(&mut state, name)?.limits = limits;

@@ -95,6 +95,21 @@ impl<'a> Tenant<'a> {
         })
     }
 
+    /// The limits of its next call. Nothing is kept of it for that.
+    pub fn limits(&self) -> TenantLimits {
+        self.queue.limits_of(&self.name)
+    }
+
+    /// Whether a job of this size would be let in now, for callers that must copy it first: bytes of input as
+    /// [`TenantLimits::input_bytes`] counts them, arrays, samples. Calls check again.
+    ///
+    /// # Errors
+    /// The refusal that the call would meet, which is counted as one.
+    pub fn check_size(&self, bytes: u64, arrays: u64, samples: u64) -> Result<(), PoolError> {
+        let limits = self.queue.limits(&self.name)?;
+        self.check(&Size { bytes, arrays, samples }, &limits).map_err(|error| self.queue.refuse(error))
+    }
+
     fn call<T>(
         &self,
         size: Size,

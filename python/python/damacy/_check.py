@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from damacy._errors import InvalidArgument
+from damacy._errors import InvalidArgument, WrongType
 
 INT64_MAX = (1 << 63) - 1
 # A wait of 30 years is no different from an endless one, and fits every clock.
@@ -68,4 +68,4 @@ def instance(what: str, value: object, *kinds: type[_T]) -> _T:
     if isinstance(value, kinds):
         return value
     accepted = " and ".join(f"a damacy.{kind.__name__}" for kind in kinds)
-    raise InvalidArgument(f"{what} is {value!r}; accepted {'is' if len(kinds) == 1 else 'are'} {accepted}", "config")
+    raise WrongType(f"{what} is {value!r}; accepted {'is' if len(kinds) == 1 else 'are'} {accepted}", "config")

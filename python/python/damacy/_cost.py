@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from damacy._plain import plain
 from damacy._plan import PlannedArray
@@ -211,17 +211,21 @@ class Estimate:
         return "\n".join(lines)
 
 
-def estimate_of(output: BatchSpec, fields: dict[str, Any]) -> Estimate:
-    """The estimate of the native module's fields."""
+_E = TypeVar("_E", bound=Estimate)
+
+
+def estimate_of(output: BatchSpec, fields: dict[str, Any], make: type[_E], **more: Any) -> _E:
+    """The estimate of the native module's fields, and ``more``."""
     layout, lookahead = fields["layout"], fields["lookahead"]
     if layout is not None:
         layout = LayoutAdvice(layout["array"], _layout(layout["current"]), _layout(layout["best"]))
     if lookahead is not None:
         steps = tuple(LookAheadStep(**step) for step in lookahead["steps"])
         lookahead = LookAheadAdvice(lookahead["enough"], lookahead["most"], steps)
-    return Estimate(
+    return make(
         **{
             **fields,
+            **more,
             "output": output,
             "arrays": tuple(PlannedArray(**_shapes(array)) for array in fields["arrays"]),
             "certainty": Certainty(fields["certainty"]),

@@ -7,7 +7,7 @@ Every exception is a :class:`DamacyError` with ``.status`` and ``.what`` (the st
 from __future__ import annotations
 
 import enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Status(enum.IntEnum):
@@ -60,6 +60,10 @@ class InvalidArgument(DamacyError, ValueError):
     """Bad arguments, a box out of bounds, a box whose shape is not the batch's."""
 
     status = Status.INVAL
+
+
+class WrongType(InvalidArgument, TypeError):
+    """An argument of a type that is not accepted."""
 
 
 class NotFound(DamacyError, FileNotFoundError):
@@ -128,6 +132,64 @@ class InternalError(DamacyError):
     status = Status.INTERNAL
 
 
+class RefusalKind(enum.StrEnum):
+    """Why a :class:`PlannerPool` refused a call. Those with a limit's name are that limit of :class:`TenantLimits`."""
+
+    INVALID = "invalid"
+    """The job itself is wrong."""
+    TENANTS = "tenants"
+    """The pool keeps as many tenants as it may, or the tenant's name is too long."""
+    WAITING = "waiting"
+    MAX_WAIT = "max_wait"
+    INPUT_BYTES = "input_bytes"
+    ARRAYS = "arrays"
+    SAMPLES = "samples"
+    CHUNKS = "chunks"
+    MEMORY_BYTES = "memory_bytes"
+    METADATA = "metadata"
+    """A limit of :class:`MetadataLimits`."""
+    RANGE = "range"
+    """A number of bytes or elements beyond 64 bits."""
+    RESULT_BYTES = "result_bytes"
+    DEADLINE = "deadline"
+    FUEL = "fuel"
+    CANCELLED = "cancelled"
+    """By a :class:`Cancel`."""
+    CLOSED = "closed"
+    """The pool was closed."""
+    SYSTEM = "system"
+    """The system has no memory for another instance."""
+    BUG = "bug"
+    """A bug of damacy."""
+
+
+class PoolError(DamacyError):
+    """A call that a :class:`PlannerPool` refused. It is also the exception of its status: a limit that was met is a
+    :class:`BudgetExceeded` too, a document that cannot be parsed a :class:`DecodeError`.
+
+    Attributes:
+        kind: Which limit, or what else.
+        tenant: Whose call.
+        limit: The limit's value where there is one: bytes, a count, fuel, or nanoseconds (``deadline``, ``max_wait``).
+        asked: What was asked for, in the limit's unit, where it is one number.
+        array: Index of the array to blame, if one is.
+        sample: Index of the sample to blame, if one is.
+        path: JSON path in the array's document (``/codecs/0/name``), or ``""``.
+    """
+
+    kind: RefusalKind = RefusalKind.BUG
+    tenant: str = ""
+    limit: int | None = None
+    asked: int | None = None
+    array: int | None = None
+    sample: int | None = None
+    path: str = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.tenant, self.limit, self.asked, self.array, self.sample, self.path)
+        return refusal_for, (int(self.status), self.kind.value, str(self), *fields)
+
+
 _BY_STATUS: dict[int, type[DamacyError]] = {
     error.status: error
     for error in (
@@ -152,3 +214,29 @@ def exception_for(status: int, what: str, message: str, starved: bool) -> Damacy
     """The exception for an error of the host (called by the native module, for every such error)."""
     kind = PoolStarved if starved else _BY_STATUS.get(status, InternalError)
     return kind(message, what)
+
+
+_REFUSALS: dict[int, type[PoolError]] = {}
+
+
+def refusal_for(
+    status: int,
+    kind: str,
+    message: str,
+    tenant: str,
+    limit: int | None,
+    asked: int | None,
+    array: int | None,
+    sample: int | None,
+    path: str,
+) -> PoolError:
+    """The exception for a call that a pool refused (called by the native module, for every such call)."""
+    made = _REFUSALS.get(status)
+    if made is None:
+        base = _BY_STATUS.get(status, InternalError)
+        names = {"__doc__": f"{base.__name__}, from a pool.", "__module__": __name__}
+        made = _REFUSALS[status] = type(f"Pool{base.__name__}", (PoolError, base), names)
+    error = made(message, "pool")
+    error.kind, error.tenant, error.limit, error.asked = RefusalKind(kind), tenant, limit, asked
+    error.array, error.sample, error.path = array, sample, path
+    return error

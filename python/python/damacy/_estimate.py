@@ -177,7 +177,7 @@ def estimate(
         advise_lookahead=bool(advise_lookahead),
         limits=limits,
     )
-    return estimate_of(output, json.loads(_native.estimate(job)))
+    return estimate_of(output, json.loads(_native.estimate(job)), Estimate)
 
 
 def _arrays(uris: list[str], weights: tuple[int, ...] | None, encoded: object) -> list[JobArray]:

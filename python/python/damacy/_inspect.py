@@ -250,11 +250,12 @@ def inspect(uri: str | os.PathLike[str]) -> ArrayInfo | GroupInfo:
     if not isinstance(uri, (str, os.PathLike)) or not isinstance(os.fspath(uri), str):
         raise InvalidArgument(f"uri is {uri!r}; accepted are a str and an os.PathLike of str", "config")
     fields = json.loads(_native.inspect(os.fspath(uri)))
-    kind = fields.pop("kind")
-    return _array(fields) if kind == "array" else _group(fields)
+    return array_info(fields) if fields["kind"] == "array" else _group(fields)
 
 
-def _array(fields: dict[str, Any]) -> ArrayInfo:
+def array_info(fields: dict[str, Any]) -> ArrayInfo:
+    """The facts of the native module's fields."""
+    fields = {name: value for name, value in fields.items() if name != "kind"}
     tuples = {name: tuple(fields[name]) for name in ("shape", "chunk_shape", "grid", "codecs")}
     return ArrayInfo(
         **{
@@ -273,7 +274,7 @@ def _refusal(fields: dict[str, Any] | None) -> Refusal | None:
 
 
 def _array_of(fields: dict[str, Any]) -> ArrayInfo | None:
-    return None if fields["array"] is None else _array(fields["array"])
+    return None if fields["array"] is None else array_info(fields["array"])
 
 
 def _level(fields: dict[str, Any]) -> Level:

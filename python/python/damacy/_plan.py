@@ -224,22 +224,37 @@ def plan(output: BatchSpec, samples: Iterable[Sample], planner: Planner = Planne
     output = instance("output", output, BatchSpec)
     limits = instance("planner", planner, Planner).limits
     boxes = list(boxes_of(samples, limits.max_chunks, "plan"))
-    parts = _native.plan(output, boxes, limits)
-    chunks, uses, rank = len(parts["chunk_key"]), len(parts["use_sample"]) // 8, len(output.shape)
-    return Plan(
-        output=output,
-        samples=len(boxes),
-        arrays=tuple(PlannedArray(**fields) for fields in parts["arrays"]),
-        totals=PlanTotals(**parts["totals"]),
-        chunk_array=_column(parts["chunk_array"], (chunks,)),
-        chunk_key=parts["chunk_key"],
-        chunk_coords=_column(parts["chunk_coords"], (chunks, rank)),
-        chunk_uses=_column(parts["chunk_uses"], (chunks + 1,)),
-        use_sample=_column(parts["use_sample"], (uses,)),
-        use_source=_column(parts["use_source"], (uses, rank)),
-        use_extent=_column(parts["use_extent"], (uses, rank)),
-        use_target=_column(parts["use_target"], (uses, rank)),
-    )
+    columns = _native.plan(output, boxes, limits)
+    loaded = {name: load_column(columns, name) for name in COLUMNS}
+    return Plan(output=output, samples=len(boxes), **loaded)
+
+
+# The fields of a plan that the native module gives, and their axes: n chunks, m uses, the rank.
+COLUMNS = {
+    "arrays": "",
+    "totals": "",
+    "chunk_array": "n",
+    "chunk_key": "",
+    "chunk_coords": "nr",
+    "chunk_uses": "+",
+    "use_sample": "m",
+    "use_source": "mr",
+    "use_extent": "mr",
+    "use_target": "mr",
+}
+
+
+def load_column(columns: _native.PlanColumns, name: str) -> Any:
+    """A field of a plan."""
+    if name == "arrays":
+        return tuple(PlannedArray(**fields) for fields in columns.arrays())
+    if name == "totals":
+        return PlanTotals(**columns.totals())
+    if name == "chunk_key":
+        return columns.keys()
+    chunks, uses, rank = columns.counts()
+    extents = {"n": chunks, "+": chunks + 1, "m": uses, "r": rank}
+    return _column(columns.integers(name), tuple(extents[axis] for axis in COLUMNS[name]))
 
 
 def boxes_of(

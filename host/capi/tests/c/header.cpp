@@ -23,6 +23,16 @@ int main() {
         return 1;
     if (std::strstr(damacy_last_error(), "samples = 0") == nullptr)
         return 1;
+    damacy_tenant_limits limits{};
+    limits.struct_size = sizeof limits;
+    limits.waiting = DAMACY_NO_WAITING;
+    limits.deadline_s = -1;
+    damacy_pool_config pool_config{};
+    pool_config.struct_size = sizeof pool_config;
+    pool_config.limits = &limits;
+    damacy_pool *pool = nullptr;
+    if (damacy_pool_create(&pool_config, &pool) != DAMACY_INVAL || pool != nullptr)
+        return 1;
     std::puts("header: ok");
     return 0;
 }

@@ -241,6 +241,26 @@ static void prices(void) {
     CHECK(current.chunk_bytes == 64 * 64 * 64 * 2 && best.decode_waste <= current.decode_waste);
 }
 
+/* What zarr-python wrote into the array's metadata. */
+static void inspected(const char *store) {
+    damacy_inspection *inspection;
+    const char *json;
+    OK(damacy_inspect(store, &inspection));
+    OK(damacy_inspection_json(inspection, &json));
+    CHECK(strncmp(json, "{\"kind\":\"array\",", 16) == 0 && json[strlen(json) - 1] == '}');
+    CHECK(strstr(json, "\"shape\":[9,20,12]") != NULL && strstr(json, "\"chunk_shape\":[2,5,6]") != NULL);
+    CHECK(strstr(json, "\"shard_shapes\":[[4,10,12]]") != NULL && strstr(json, "\"source\":\"uint16\"") != NULL);
+    REFUSED(damacy_inspection_json(inspection, NULL), "json is NULL");
+    OK(damacy_inspection_destroy(inspection));
+    REFUSED(damacy_inspection_json(inspection, &json), "is no inspection");
+    OK(damacy_inspection_destroy(NULL));
+    inspection = (damacy_inspection *)1;
+    EXPECT(damacy_inspect("/no/such/array", &inspection), DAMACY_NOTFOUND, "/no/such/array");
+    CHECK(inspection == NULL);
+    REFUSED(damacy_inspect(NULL, &inspection), "uri is NULL");
+    REFUSED(damacy_inspect(store, NULL), "inspection is NULL");
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 3);
     FILE *file = fopen(argv[2], "rb");
@@ -255,6 +275,7 @@ int main(int argc, char **argv) {
         batches(argv[1], engine, DAMACY_U8);
     }
     prices();
+    inspected(argv[1]);
     puts("values: ok");
     return 0;
 }

@@ -127,6 +127,30 @@ fn plans_and_prices_are_those_of_counting() {
 
 #[test]
 #[ignore = "make test-c"]
+fn a_pool_admits_four_tenants_and_refuses_a_fifth() {
+    for linkage in [Linkage::Shared, Linkage::Static] {
+        let output = run(command(compile("pool", linkage)).arg(sharded().store));
+        let lines: Vec<&str> = text(&output.stdout).lines().collect();
+        // A crop of a chunk's shape that starts at 1 touches two chunks along each axis.
+        assert!(lines[0].starts_with("8 chunks for one crop; random crops: "), "{lines:?}");
+        assert!(lines[1].starts_with("DECODE, invalid: tenant mallory: "), "{lines:?}");
+        assert!(lines[2].starts_with("BUDGET, input_bytes, limit 65536, asked 1048576: "), "{lines:?}");
+        assert!(lines[3].starts_with("BUDGET, samples, limit 4096, asked 5000: "), "{lines:?}");
+        let tenants = ["lab 0", "lab 1", "lab 2", "lab 3"].map(|name| format!("{name}: 33 calls, 0 refused"));
+        assert_eq!(lines[4..8], tenants);
+        assert_eq!(lines[8..], ["mallory: 3 calls, 3 refused"]);
+    }
+}
+
+#[test]
+#[ignore = "make test-c"]
+fn the_pools_rates_are_measured() {
+    let output = run(command(compile("pool_rate", Linkage::Shared)).arg("0.01"));
+    assert_eq!(text(&output.stdout).lines().filter(|line| line.contains(" a second, ")).count(), 5);
+}
+
+#[test]
+#[ignore = "make test-c"]
 fn the_program_of_the_guide_runs() {
     let guide = include_str!("../../../../docs/c-api.md");
     let program = guide.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();

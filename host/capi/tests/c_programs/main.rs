@@ -33,6 +33,13 @@ fn objects_may_be_used_and_freed_by_any_thread_at_any_time() {
 
 #[test]
 #[ignore = "make test-c"]
+fn a_pool_plans_prices_and_refuses() {
+    passes("pool_calls", Linkage::Shared, &[&sharded().store]);
+    passes("pool_calls", Linkage::Static, &[&sharded().store]);
+}
+
+#[test]
+#[ignore = "make test-c"]
 fn arguments_without_sense_are_refused() {
     passes("hostile", Linkage::Shared, &[&sharded().store]);
     passes("hostile", Linkage::Static, &[&sharded().store]);

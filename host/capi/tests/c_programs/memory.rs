@@ -42,6 +42,7 @@ fn valgrind_finds_nothing_in_the_examples() {
     let store = sharded().store.display().to_string();
     checked("batches", &[&store, "bf16", "0,3", "4,11", "2,9"]);
     checked("plan", &[&store, "bf16", "0,3", "4,11", "2,9"]);
+    checked("pool", &[&store]);
 }
 
 #[test]
@@ -64,9 +65,30 @@ fn valgrind_finds_nothing_in_the_threads_and_no_memory_that_grows() {
 
 #[test]
 #[ignore = "make test-c"]
+fn valgrind_finds_nothing_in_a_pool_and_no_memory_that_grows() {
+    let store = sharded().store.display().to_string();
+    // The code that counts fuel is compiled beforehand too.
+    run(valgrind(&["--tool=none"], &compile("pool_calls", Linkage::Shared)).arg(&store));
+    let [few, many] = ["1", "3"].map(|rounds| in_use(&checked("pool_calls", &[&store, rounds])));
+    assert!(many < few + 4096, "{few} bytes after 1 round, {many} after 3");
+}
+
+#[test]
+#[ignore = "make test-c"]
 fn valgrind_gets_the_small_reservation() {
     let output = checked("lowmem", &[&sharded().store.display().to_string()]);
     assert!(text(&output.stdout).contains("trying SmallPool instead"), "{}", text(&output.stdout));
+}
+
+#[test]
+#[ignore = "make test-c"]
+fn a_pool_works_where_address_space_is_limited() {
+    let program = compile("pool", Linkage::Shared);
+    for kib in ["1572864", "524288"] {
+        let limited = format!("ulimit -v {kib}; exec \"$0\" \"$@\"");
+        let output = run(command("sh").args(["-c", &limited]).arg(&program).arg(sharded().store));
+        assert!(text(&output.stdout).ends_with("mallory: 3 calls, 3 refused\n"), "{kib}");
+    }
 }
 
 #[test]
