@@ -140,7 +140,7 @@ class Validated:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PoolEstimate(Estimate):
     """An :class:`Estimate` from a pool, and what it took.
 
