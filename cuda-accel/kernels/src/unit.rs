@@ -242,8 +242,10 @@ fn bits_below(count: u32) -> u32 {
 #[inline(always)]
 unsafe fn write_whole<S: Element + Rule<O>, O: Element>(place: *mut u8, words: UnitWords) {
     if Pair::<S, O>::UNIT_BYTES == 16 {
+        // One number, which compilers do not take apart to share a part of it with other stores.
+        let [a, b, c, d] = words.map(u128::from);
         // SAFETY: as the caller says.
-        unsafe { place.cast::<Words16>().write(Words16(words)) };
+        unsafe { place.cast::<u128>().write(a | b << 32 | c << 64 | d << 96) };
     } else {
         // SAFETY: as the caller says.
         unsafe { place.cast::<u64>().write(u64::from(words[0]) | u64::from(words[1]) << 32) };
@@ -254,7 +256,7 @@ unsafe fn write_whole<S: Element + Rule<O>, O: Element>(place: *mut u8, words: U
 #[repr(C, align(8))]
 struct Words8([u32; 2]);
 
-/// 16 bytes that are read or written at once.
+/// 16 bytes that are read at once.
 #[repr(C, align(16))]
 struct Words16([u32; 4]);
 
