@@ -152,7 +152,11 @@ device-check: ## Build target/device-check, the folder that checks and measures 
 	@rm -rf $(DEVICE_CHECK) && mkdir -p $(DEVICE_CHECK)
 	@cp cuda-accel/device-check/run.sh cuda-accel/device-check/device-check.py target/wheels/damacy-*.whl $(DEVICE_CHECK)
 	@cp $(CARGO_TARGET_DIR)/release/damacy-device-check $(DEVICE_CHECK) && strip $(DEVICE_CHECK)/damacy-device-check
-	@du -sh $(DEVICE_CHECK)
+	@echo "== numpy and ml_dtypes for the Python 3.12 that is there"
+	@$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 \
+		--platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 \
+		--dest $(DEVICE_CHECK)/wheels numpy==2.5.5 ml_dtypes==0.7.0 </dev/null
+	@cuda-accel/device-check/verify.sh $(DEVICE_CHECK)
 
 artifacts: ## Rebuild the committed WebAssembly component and the GPU kernels' PTX
 	@$(SETUP) tools

@@ -44,9 +44,35 @@ const F32_SIGN: u32 = 0x8000_0000;
 const F32_INFINITY: u32 = 0x7f80_0000;
 const F32_QUIET: u32 = 0x0040_0000;
 const BF16_QUIET: u16 = 0x0040;
-const F16_INFINITY: u16 = 0x7c00;
-/// What the exponent of a normal f16 grows by in f32.
-const F16_REBIAS: u32 = (127 - 15) << 23;
+
+/// f16 -> f32 of 2^112 times the value, as bits: sign and payload kept, infinity and NaN among them.
+///
+/// Numbers below the smallest normal one, which have no leading one, get it: `2^-15 + half of the value` is what they come
+/// to. So this is normal for all that is finite, and so is its product with [`UNSCALE`], whatever a processor's mode is for
+/// subnormals.
+#[inline]
+fn f16_scaled(x: F16) -> u32 {
+    // The sign is drawn out over the exponent's upper three bits, which become ones.
+    let spread = ((u32::from(x.0) << 16).cast_signed() >> 3).cast_unsigned();
+    spread & 0x8fff_e000 | 0x7000_0000
+}
+
+/// 2^-112.
+const UNSCALE: f32 = f32::from_bits((127 - 112) << 23);
+
+/// f16 -> f32, of NaN only the bits in `kept`.
+#[inline]
+fn widened(x: F16, kept: u32) -> F32 {
+    const SMALLEST: f32 = 1.0 / 16_384.0; // the smallest normal f16, 2^-14
+    let scaled = f16_scaled(x);
+    let magnitude = f32::from_bits(scaled).abs();
+    let normal = magnitude * UNSCALE;
+    // The leading one that subnormals do not have is taken from them again. From the smallest normal number on this is
+    // not less than the number itself. GPUs take a minimum for less than a choice.
+    let subnormal = magnitude * (2.0 * UNSCALE) - SMALLEST;
+    let finite = normal.min(subnormal).to_bits() | scaled & F32_SIGN;
+    F32(if magnitude.is_nan() { (scaled | F32_QUIET) & kept } else { finite })
+}
 
 /// f16 -> f32: exact.
 ///
@@ -55,17 +81,7 @@ const F16_REBIAS: u32 = (127 - 15) << 23;
 /// shifted up, and is made quiet.
 #[inline]
 pub fn f16_to_f32(x: F16) -> F32 {
-    const SUBNORMAL_UNIT: f32 = 1.0 / 16_777_216.0; // 2^-24
-    let sign = u32::from(x.0 & 0x8000) << 16;
-    let magnitude = u32::from(x.0 & 0x7fff);
-    let widened = magnitude << 13;
-    let finite = if magnitude < 0x0400 {
-        (magnitude as i32 as f32 * SUBNORMAL_UNIT).to_bits()
-    } else {
-        widened.wrapping_add(F16_REBIAS)
-    };
-    let special = widened | F32_INFINITY | if magnitude > 0x7c00 { F32_QUIET } else { 0 };
-    F32(sign | if magnitude >= 0x7c00 { special } else { finite })
+    widened(x, !0)
 }
 
 /// f32 -> bf16: nearest, ties to even.
@@ -115,10 +131,8 @@ impl Rule<Bf16> for F16 {
     /// [`f16_to_f32`] (exact), then [`f32_to_bf16`]. No f16 is too large for bf16.
     #[inline]
     fn apply(self) -> Bf16 {
-        let single = f16_to_f32(self);
-        // NaN is quiet by now, and is cut, not rounded.
-        let Bf16(rounded) = round_to_bf16(single);
-        Bf16(if self.0 & 0x7fff > F16_INFINITY { (single.0 >> 16) as u16 } else { rounded })
+        // NaN is quiet by now, and cut, so that there is nothing to round.
+        round_to_bf16(widened(self, 0xffff_0000))
     }
 }
 
@@ -140,17 +154,10 @@ macro_rules! half_to_integer {
         impl Rule<$output> for F16 {
             /// Truncates toward zero, then clamps. NaN is 0; infinities are the bounds.
             ///
-            /// Subnormals come out as another number below 1, which is 0 as well. Infinity comes out as 2^16, which
-            /// clamps to the bounds of narrow integers; for wide ones they are put in its place.
+            /// What subnormals are on the way is below 1, which is 0 as well.
             #[inline]
             fn apply(self) -> $output {
-                const IS_WIDE: bool = <$output>::MAX as u64 >= 1 << 16;
-                let magnitude = self.0 & 0x7fff;
-                let sign = u32::from(self.0 & 0x8000) << 16;
-                let integer = f32::from_bits(sign | ((u32::from(magnitude) << 13) + F16_REBIAS)) as $output;
-                let bound = if sign == 0 { <$output>::MAX } else { <$output>::MIN };
-                let clamped = if IS_WIDE && magnitude == F16_INFINITY { bound } else { integer };
-                if magnitude > F16_INFINITY { 0 } else { clamped }
+                (f32::from_bits(f16_scaled(self)) * UNSCALE) as $output
             }
         }
     )*};

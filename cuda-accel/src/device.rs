@@ -4,7 +4,8 @@
 //! is retained too where it is its device's primary one (as torch's and jax's are); any other belongs to whoever made
 //! it and must outlive its use here.
 
-use std::ffi::{c_char, c_int};
+mod properties;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -15,6 +16,7 @@ use crate::context::{Current, CurrentContext, current_context, get_device, retai
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::numa::Numa;
+use properties::Properties;
 
 /// Which device to use, in which context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +40,7 @@ struct Context {
     device: CUdevice,
     retained: bool,
     index: u32,
-    name: String,
-    total_memory: u64,
-    multiprocessors: u32,
-    compute_capability: (u32, u32),
-    copy_engines: u32,
-    pci_bus_id: String,
-    numa: Numa,
+    properties: Properties,
     notes: Vec<String>,
     /// Our streams in it: whoever frees memory waits for them.
     streams: Mutex<Vec<CUstream>>,
@@ -124,37 +120,9 @@ impl Device {
         Device::describe(context)
     }
 
-    /// Fills in what the driver says about the device.
+    /// Asks the driver about the device.
     fn describe(mut context: Context) -> Result<Device> {
-        let (driver, device, index) = (context.driver, context.device, context.index);
-        let check = |call, code| {
-            driver
-                .check(call, "reading the device's properties", code)
-                .map_err(|error| error.with_detail(|| format!("device {index}")))
-        };
-        context.name = device_text(|text, len| {
-            // SAFETY: `text` points to `len` writable bytes.
-            check("cuDeviceGetName", unsafe { (driver.cuDeviceGetName)(text, len, device) })
-        })?;
-        context.pci_bus_id = device_text(|text, len| {
-            // SAFETY: `text` points to `len` writable bytes.
-            check("cuDeviceGetPCIBusId", unsafe { (driver.cuDeviceGetPCIBusId)(text, len, device) })
-        })?;
-        let mut total = 0_usize;
-        // SAFETY: `total` is a valid place for the answer.
-        check("cuDeviceTotalMem", unsafe { (driver.cuDeviceTotalMem_v2)(&mut total, device) })?;
-        context.total_memory = total as u64;
-        let attribute = |number| {
-            let mut value = 0;
-            // SAFETY: `value` is a valid place for the answer.
-            check("cuDeviceGetAttribute", unsafe { (driver.cuDeviceGetAttribute)(&mut value, number, device) })?;
-            Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
-        };
-        // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ASYNC_ENGINE_COUNT, COMPUTE_CAPABILITY_MAJOR and _MINOR.
-        context.multiprocessors = attribute(16)?;
-        context.copy_engines = attribute(40)?;
-        context.compute_capability = (attribute(75)?, attribute(76)?);
-        context.numa = Numa::of_pci_device(&context.pci_bus_id);
+        context.properties = Properties::read(context.driver, context.device, context.index)?;
         Ok(Device { context: Arc::new(context) })
     }
 
@@ -165,37 +133,37 @@ impl Device {
 
     /// The device's name, as in "NVIDIA H200".
     pub fn name(&self) -> &str {
-        &self.context.name
+        &self.context.properties.name
     }
 
     /// Device memory in bytes.
     pub fn total_memory(&self) -> u64 {
-        self.context.total_memory
+        self.context.properties.total_memory
     }
 
     /// Streaming multiprocessors: what a launch has to fill.
     pub fn multiprocessors(&self) -> u32 {
-        self.context.multiprocessors
+        self.context.properties.multiprocessors
     }
 
     /// Compute capability, as in (9, 0).
     pub fn compute_capability(&self) -> (u32, u32) {
-        self.context.compute_capability
+        self.context.properties.compute_capability
     }
 
     /// Copy engines: with at least one, copies run beside kernels.
     pub fn copy_engines(&self) -> u32 {
-        self.context.copy_engines
+        self.context.properties.copy_engines
     }
 
     /// The PCI address, as in `0000:65:00.0`.
     pub fn pci_bus_id(&self) -> &str {
-        &self.context.pci_bus_id
+        &self.context.properties.pci_bus_id
     }
 
     /// Where in the machine the device is, as far as the system says.
     pub fn numa(&self) -> &Numa {
-        &self.context.numa
+        &self.context.properties.numa
     }
 
     /// Disagreements between what was asked for and the calling thread's current context: to be logged once.
@@ -296,13 +264,7 @@ impl Context {
             retained,
             index,
             notes: Vec::new(),
-            name: String::new(),
-            total_memory: 0,
-            multiprocessors: 0,
-            compute_capability: (0, 0),
-            copy_engines: 0,
-            pci_bus_id: String::new(),
-            numa: Numa::default(),
+            properties: Properties::default(),
             streams: Mutex::default(),
         }
     }
@@ -316,12 +278,4 @@ impl Drop for Context {
             self.driver.ignore("cuDevicePrimaryCtxRelease", "releasing the device's primary context", code);
         }
     }
-}
-
-/// A zero-terminated answer of the driver.
-fn device_text(read: impl FnOnce(*mut c_char, c_int) -> Result<()>) -> Result<String> {
-    let mut bytes = [0_u8; 256];
-    read(bytes.as_mut_ptr().cast(), bytes.len() as c_int)?;
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }

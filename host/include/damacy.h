@@ -439,6 +439,9 @@ damacy_status damacy_batch_info_get(damacy_batch *batch, damacy_batch_info *info
  * Work on other streams must be waited for by this one before the release. In host memory a batch that came out is written,
  * and the call does nothing, whatever the stream.
  *
+ * A stream that is being captured into a CUDA graph at the last release is waited for only after the capture has ended: it must
+ * live until the memory is written next, or until the pipeline is closed.
+ *
  * DAMACY_INVAL: 0, which is ambiguous, other negative numbers, a stream that is being captured into a CUDA graph.
  * DAMACY_CUDA: a stream that the driver does not know. */
 damacy_status damacy_batch_wait(damacy_batch *batch, int64_t stream);

@@ -1,7 +1,8 @@
 """The table of the GPU kernels: committed PTX and ptxas -> docs/gpu/kernels.md.
 
 `python tests/python/kernel_table.py` rewrites the document. Counts come from the PTX: of each flat kernel the block that a
-thread runs for whole, aligned units. Registers and spills are what ptxas reports for each architecture.
+thread runs for whole, aligned units. Registers and spills are what ptxas reports for each architecture, machine code is what
+nvdisasm shows (`sass.py`).
 """
 
 import re
@@ -11,10 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import sass
+
 ROOT = Path(__file__).parents[2]
 PTX = ROOT / "cuda-accel" / "prebuilt" / "damacy.ptx"
 DOCUMENT = ROOT / "docs" / "gpu" / "kernels.md"
-PTXAS = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "ptxas"
+TOOLS = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin"
+PTXAS = TOOLS / "ptxas"
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 SOURCES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "f32": 4}
 OUTPUTS = {"f32": 4, "bf16": 2, "u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
@@ -140,6 +144,43 @@ def counts_table(ptx: str) -> str:
     return "\n".join(rows)
 
 
+def machine_code() -> dict[str, sass.Machine]:
+    """Name of each flat kernel -> its aligned block on an H200."""
+    kernels = sass.blocks(sass.disassemble(PTX, TOOLS))
+    return {name: sass.aligned(kernel) for name, kernel in kernels.items() if "_convert_" in name}
+
+
+def ceiling(machine: dict[str, sass.Machine], source: str, output: str) -> tuple[float, str]:
+    """The bandwidth of an H200's memory being 1, what the pair's instructions allow, and the pipe that is full then."""
+    one = machine[f"damacy_convert_{source}_{output}"]
+    elements = one.stores * (8 if OUTPUTS[output] < SOURCES[source] else 16) // OUTPUTS[output]
+    return one.ceiling(elements * (SOURCES[source] + OUTPUTS[output]))
+
+
+def ceilings_table(machine: dict[str, sass.Machine]) -> str:
+    """A row a source, a column an output."""
+    rows = ["| from | " + " | ".join(OUTPUTS) + " |", "| --- |" + " ---: |" * len(OUTPUTS)]
+    for source in SOURCES:
+        rows.append(f"| {source} | " + " | ".join(f"{ceiling(machine, source, o)[0]:.2f}" for o in OUTPUTS) + " |")
+    return "\n".join(rows)
+
+
+def lowest_table(machine: dict[str, sass.Machine], count: int) -> str:
+    """The pairs that come nearest to being bound by instructions."""
+    rows = [
+        "| pair | ceiling | full then | instructions | integer | multiply | float | convert |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    pairs = sorted((ceiling(machine, source, output), source, output) for source in SOURCES for output in OUTPUTS)
+    for (limit, pipe), source, output in pairs[:count]:
+        one = machine[f"damacy_convert_{source}_{output}"]
+        elements = one.stores * (8 if OUTPUTS[output] < SOURCES[source] else 16) // OUTPUTS[output]
+        counts = [one.instructions] + [one.pipes[name] for name in ("integer", "multiply", "float", "convert")]
+        figures = " | ".join(f"{count / elements:.3g}" for count in counts)
+        rows.append(f"| {source} -> {output} | {limit:.2f} | {pipe} | {figures} |")
+    return "\n".join(rows)
+
+
 def registers_table(resources: dict[int, dict[str, Resources]]) -> str:
     """A row an assembly kernel, and one for the flat kernels."""
     rows = [
@@ -155,7 +196,7 @@ def registers_table(resources: dict[int, dict[str, Resources]]) -> str:
     return "\n".join(rows)
 
 
-def document(ptx: str, resources: dict[int, dict[str, Resources]]) -> str:
+def document(ptx: str, resources: dict[int, dict[str, Resources]], machine: dict[str, sass.Machine]) -> str:
     """The whole page."""
     most = max(r.registers for r in resources[90].values())
     return f"""# The GPU kernels in numbers
@@ -180,13 +221,29 @@ conversions between integer and float, PTX instructions of all kinds. Where a lo
 need, neighbouring threads read the same bytes, in the same access of the warp.
 
 {counts_table(ptx)}
+
+## What instructions allow on an H200
+
+Arithmetic, not a measurement: ptxas's machine code for sm_{sass.ARCHITECTURE}, each instruction of the aligned path on the pipe that
+executes it. An H200 has {sass.MULTIPROCESSORS} multiprocessors, taken at {sass.CLOCK / 1e9:.2f} GHz; each starts {sass.ISSUED} threads' instructions a cycle, of
+which {sass.PIPES["integer"]} may be integer arithmetic, logic, comparisons and selections, {sass.PIPES["multiply"]} integer multiply-adds, and {sass.PIPES["convert"]} conversions on
+the pipe for those. The *ceiling* is the bandwidth (read + written) at which the first of these is full, over the
+{sass.MEMORY / 1e12:.1f} TB/s of the memory: below 1 a pair is bound by its instructions, however well it is scheduled; above, by memory. A
+device-to-device copy stays below {sass.MEMORY / 1e12:.1f} TB/s too. A pair whose ceiling is 1 needs every slot of a pipe, so those near 1 may
+miss 0.85 of a copy; only a GPU can tell.
+
+{ceilings_table(machine)}
+
+The lowest, with instructions for each element:
+
+{lowest_table(machine, 12)}
 """
 
 
 def main() -> None:
     """Rewrites the document."""
     DOCUMENT.parent.mkdir(parents=True, exist_ok=True)
-    DOCUMENT.write_text(document(PTX.read_text(), assemble_all()))
+    DOCUMENT.write_text(document(PTX.read_text(), assemble_all(), machine_code()))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 //! Bandwidth of assembly: batches of equal boxes, each cut out of a chunk of its own, beside a device-to-device copy.
 
+use std::time::Instant;
+
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
 use damacy_cuda::{ALIGNMENT, Arena, Assembler, BufferFence, Device, DeviceMemory, Error, Result, StagingRing};
@@ -37,6 +39,11 @@ const SHAPES: [Shape; 9] = [
 /// The shape that is measured from every source.
 const EVERY_SOURCE: usize = 2;
 
+/// Rates that [`assembly`] gives for so many sources.
+pub fn assembly_rates(sources: usize) -> usize {
+    (SHAPES.len() - 1) * sources + SourceType::ALL.len()
+}
+
 /// What a shape reached.
 #[derive(Debug, Clone)]
 pub struct AssemblyRate {
@@ -62,16 +69,22 @@ impl AssemblyRate {
 }
 
 /// Measures one output type: all shapes from `sources`, and boxes of 64^3 at odd starts from every source. Batches have at
-/// most 4096 boxes, and so small boxes move fewer bytes.
+/// most 4096 boxes, and so small boxes move fewer bytes. What is not done by `until` is left out.
 ///
 /// # Errors
 /// The driver's; memory that does not suffice.
-pub fn assembly(device: &Device, output: Dtype, sources: &[SourceType], sizes: &Sizes) -> Result<Vec<AssemblyRate>> {
+pub fn assembly(
+    device: &Device,
+    output: Dtype,
+    sources: &[SourceType],
+    sizes: &Sizes,
+    until: Instant,
+) -> Result<Vec<AssemblyRate>> {
     let assembler = Assembler::new(device, output)?;
     let mut rates = Vec::new();
     for (index, shape) in SHAPES.iter().enumerate() {
         for source in SourceType::ALL {
-            if index == EVERY_SOURCE || sources.contains(&source) {
+            if (index == EVERY_SOURCE || sources.contains(&source)) && Instant::now() <= until {
                 rates.push(Bench::new(shape, source, sizes).run(&assembler, sizes)?);
             }
         }

@@ -1,10 +1,13 @@
 //! Bandwidth of flat conversion: each pair, beside a device-to-device copy that moves as many bytes, in turns.
 
+use std::time::Instant;
+
 use damacy_core::{Dtype, SourceType};
 use damacy_cuda::{Converter, Device, DeviceMemory, Priority, Result, Stream};
 
+use damacy_suite::gpu::Random;
+
 use crate::measure::{Sizes, gigabytes_per_second, median_seconds};
-use crate::random::Random;
 
 /// What a pair reached.
 #[derive(Debug, Clone)]
@@ -26,11 +29,11 @@ impl FlatRate {
     }
 }
 
-/// Measures all pairs.
+/// Measures all pairs, or as many as are done by `until`.
 ///
 /// # Errors
 /// The driver's.
-pub fn flat(device: &Device, sizes: &Sizes) -> Result<Vec<FlatRate>> {
+pub fn flat(device: &Device, sizes: &Sizes, until: Instant) -> Result<Vec<FlatRate>> {
     let (converter, stream) = (Converter::new(device), Stream::new(device, Priority::High)?);
     let traffic = sizes.traffic.next_multiple_of(4096);
     let from = random_memory(device, traffic, &stream)?;
@@ -38,6 +41,9 @@ pub fn flat(device: &Device, sizes: &Sizes) -> Result<Vec<FlatRate>> {
     let mut rates = Vec::new();
     for source in SourceType::ALL {
         for output in Dtype::ALL {
+            if Instant::now() > until {
+                return Ok(rates);
+            }
             let half = traffic / 2;
             let copy = median_seconds(&stream, sizes.runs, || {
                 stream.copy_on_device(from.range(0, half)?, to.range(0, half)?)

@@ -4,17 +4,17 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use damacy_core::{Dtype, SourceType};
-use damacy_cuda::{ALIGNMENT, Arena, Assembler, Device, DeviceChoice, Module, PTX, Result, StagingRing};
-use damacy_device_check::jobs::Job;
+use damacy_cuda::{Arena, Assembler, Device, DeviceChoice, Module, PTX, Result, StagingRing};
 use damacy_device_check::measure::Sizes;
-use damacy_device_check::random::Random;
+use damacy_device_check::report::Report;
 use damacy_device_check::vectors::{check_pairs, check_sums};
-use damacy_device_check::{assembly, flat, upload};
-use serde_json::{Value, json};
+use damacy_device_check::{assembly, assembly_rates, flat, jobs, upload};
+use damacy_suite::gpu::Job;
+use serde_json::json;
 
 /// Check and measure damacy on a GPU.
 #[derive(Debug, Parser)]
@@ -28,9 +28,9 @@ struct Options {
     /// Random batches for each output type
     #[arg(long, default_value_t = 100)]
     jobs: u64,
-    /// Elements of a random batch, about
-    #[arg(long, default_value_t = 200_000)]
-    job_elements: u64,
+    /// A sample of a random batch has 2 to the power of this elements at the most
+    #[arg(long, default_value_t = 17, value_parser = clap::value_parser!(u32).range(0..=20))]
+    job_bits: u32,
     /// Mebibytes read and written in each measurement
     #[arg(long, default_value_t = 1024)]
     traffic_mib: usize,
@@ -51,10 +51,9 @@ const SHIFTS: [(usize, usize); 6] = [(0, 0), (1, 0), (0, 1), (3, 5), (8, 8), (7,
 fn main() -> ExitCode {
     let mut options = Options::parse();
     if options.rehearse {
-        (options.jobs, options.job_elements) = (2, 500);
+        (options.jobs, options.job_bits) = (2, 9);
     }
-    let path = options.json.clone();
-    let mut report = Report { json: json!({}), failures: Vec::new(), started: Instant::now(), path };
+    let mut report = Report::new(options.json.clone());
     let code = match Device::open(DeviceChoice::Index(options.device)) {
         Err(error) => {
             println!("{error}");
@@ -62,78 +61,44 @@ fn main() -> ExitCode {
             2
         }
         Ok(device) => {
-            if let Err(error) = run(&device, &options, &mut report) {
-                report.failures.push(error.to_string());
-            }
-            report.finish()
+            // Every error was reported with its part; this one ended the run.
+            let _ = run(&device, &options, &mut report);
+            u8::from(!report.finish())
         }
     };
     if report.save() { ExitCode::from(code) } else { ExitCode::from(1) }
 }
 
-/// What was found so far.
-struct Report {
-    json: Value,
-    failures: Vec<String>,
-    started: Instant,
-    path: Option<PathBuf>,
-}
-
-impl Report {
-    /// Prints and keeps a check's outcome.
-    fn check(&mut self, name: &str, (compared, wrong): (u64, Vec<String>)) {
-        let verdict = if wrong.is_empty() { "ok" } else { "WRONG" };
-        println!("{:6.1} s  {name}: {compared} elements, {verdict}", self.started.elapsed().as_secs_f64());
-        for text in wrong.iter().take(20) {
-            println!("          {text}");
-        }
-        self.json["checks"][name] = json!({ "elements": compared, "wrong": wrong });
-        self.failures.extend(wrong.first().map(|text| format!("{name}: {text}")));
-        self.save();
-    }
-
-    /// Writes the JSON as it is so far: a run that is stopped keeps what it has measured. False if that fails.
-    fn save(&self) -> bool {
-        let Some(path) = &self.path else { return true };
-        let written = std::fs::write(path, format!("{:#}\n", self.json));
-        if let Err(error) = &written {
-            println!("{}: {error}", path.display());
-        }
-        written.is_ok()
-    }
-
-    fn section(&self, name: &str) {
-        println!("\n{:6.1} s  {name}", self.started.elapsed().as_secs_f64());
-    }
-
-    fn finish(&mut self) -> u8 {
-        let seconds = self.started.elapsed().as_secs_f64();
-        self.json["seconds"] = json!(seconds);
-        self.json["failures"] = json!(self.failures);
-        println!("\n{seconds:6.1} s  {}", if self.failures.is_empty() { "all checks passed" } else { "FAILED" });
-        for failure in &self.failures {
-            println!("          {failure}");
-        }
-        u8::from(!self.failures.is_empty())
-    }
-}
-
+/// What matters most comes first; the limits are a multiple of what the parts should take, and together less than run.sh's.
 fn run(device: &Device, options: &Options, report: &mut Report) -> Result<()> {
-    facts(device, report)?;
-    report.check("vectors of the 100 pairs", check_pairs(device, if options.rehearse { &[(0, 0)] } else { &SHIFTS })?);
-    report.check("every bit pattern of the 8- and 16-bit sources", check_sums(device)?);
-    let jobs = check_jobs(device, options.jobs, options.job_elements)?;
-    report.check("random batches", jobs);
+    let seconds = |seconds| Duration::from_secs(if options.rehearse { 3600 } else { seconds });
+    report.part("the device", seconds(10), |report, _| facts(device, report))?;
+    report.part("vectors", seconds(40), |report, _| {
+        let shifts = if options.rehearse { &SHIFTS[..1] } else { &SHIFTS[..] };
+        report.check("vectors of the 100 pairs", check_pairs(device, shifts)?);
+        report.check("every bit pattern of the 8- and 16-bit sources", check_sums(device)?);
+        Ok(())
+    })?;
+    report.part("random batches", seconds(25), |report, until| check_jobs(device, options, report, until))?;
     if options.no_measurements {
         return Ok(());
     }
     let full = Sizes::full(options.traffic_mib << 20, options.windows);
     let sizes = if options.rehearse { Sizes::rehearsal() } else { full };
-    measure_flat(device, &sizes, report)?;
-    report.save();
-    measure_assembly(device, &sizes, report)?;
-    report.save();
-    measure_upload(device, &sizes, report)
+    report.part(
+        "flat conversion: bandwidth (read + written) over that of a device-to-device copy",
+        seconds(25),
+        |report, until| measure_flat(device, &sizes, report, until),
+    )?;
+    report.part(
+        "assembly: bandwidth (boxes read + written) over that of a device-to-device copy",
+        seconds(40),
+        |report, until| measure_assembly(device, &sizes, report, until),
+    )?;
+    report.part("upload of uint16 chunks of 64^3, beside assembly into float32", seconds(20), |report, _| {
+        measure_upload(device, &sizes, report)
+    })?;
+    report.part("loading kernels", seconds(20), |report, until| measure_loading(device, report, until))
 }
 
 fn facts(device: &Device, report: &mut Report) -> Result<()> {
@@ -152,53 +117,69 @@ fn facts(device: &Device, report: &mut Report) -> Result<()> {
         device.pci_bus_id(),
         device.numa(),
     );
-    let mut load = Vec::new();
-    for round in ["first", "again"] {
-        let start = Instant::now();
-        drop(Module::load(device, PTX)?);
-        let all = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        drop(Assembler::new(device, Dtype::F32)?);
-        let one = start.elapsed().as_secs_f64();
-        println!("         loading kernels, {round}: one assembly entry {one:.3} s, all 110 entries {all:.3} s");
-        load.push(json!({ "round": round, "all_seconds": all, "assembly_seconds": one }));
-    }
     report.json["device"] = json!({
         "name": device.name(), "index": device.index(), "compute_capability": [major, minor],
         "multiprocessors": device.multiprocessors(), "memory_bytes": device.total_memory(),
         "copy_engines": device.copy_engines(), "driver_version": version, "pci": device.pci_bus_id(),
-        "numa_node": device.numa().node, "loading": load,
+        "numa_node": device.numa().node,
     });
     Ok(())
 }
 
+/// Seconds to load one kernel, as a pipeline does, and all of them. The driver keeps what it compiled, so the first time
+/// counts only where it has not seen these kernels before.
+fn measure_loading(device: &Device, report: &mut Report, until: Instant) -> Result<()> {
+    let mut rounds = Vec::new();
+    for round in ["first", "again"] {
+        if Instant::now() > until {
+            break;
+        }
+        let timed = |load: &dyn Fn() -> Result<()>| {
+            let start = Instant::now();
+            load().map(|()| start.elapsed().as_secs_f64())
+        };
+        let all = timed(&|| Module::load(device, PTX).map(drop))?;
+        let one = timed(&|| Assembler::new(device, Dtype::F32).map(drop))?;
+        println!("         {round}: all 110 entries {all:.3} s, one assembly entry (seen before) {one:.3} s");
+        rounds.push(json!({ "round": round, "all_seconds": all, "assembly_seconds": one }));
+    }
+    report.count("rounds of loading", rounds.len(), 2);
+    report.json["loading"] = json!(rounds);
+    Ok(())
+}
+
 /// Random batches of each output type, against the CPU's rules.
-fn check_jobs(device: &Device, jobs: u64, elements: u64) -> Result<(u64, Vec<String>)> {
-    let (mut compared, mut wrong) = (0, Vec::new());
+fn check_jobs(device: &Device, options: &Options, report: &mut Report, until: Instant) -> Result<()> {
+    let (mut compared, mut wrong, mut done) = (0, Vec::new(), 0);
     let staging = StagingRing::new(device, 4, 256 << 10)?;
+    let mut made = Vec::new();
     for output in Dtype::ALL {
         let assembler = Assembler::new(device, output)?;
-        let room = (elements as usize * 512).max(16 << 20).next_multiple_of(ALIGNMENT);
-        let arena = Arena::new(assembler.copy_stream(), room)?;
-        for seed in 0..jobs {
-            let job = Job::random(&mut Random::new(seed << 8 | output as u64), output, elements);
-            compared += job.batch_bytes() as u64 / output.width() as u64;
-            if job.on_device(&assembler, &arena, &staging)? != job.expected() {
-                wrong.push(format!(
-                    "{} batch, seed {seed}: {:?}, {} boxes",
-                    output.full_name(),
-                    job.shape,
-                    job.boxes.len()
-                ));
+        let arena = Arena::new(assembler.copy_stream(), if options.rehearse { 16 << 20 } else { 128 << 20 })?;
+        made.push((assembler, arena));
+    }
+    // In turns, so that no type is left out if time is short.
+    for seed in 0..options.jobs {
+        for (assembler, arena) in &made {
+            if Instant::now() > until {
+                break;
+            }
+            let job = Job::in_type(seed << 8 | assembler.output() as u64, assembler.output(), options.job_bits);
+            let (elements, equal) = jobs::check(&job, assembler, arena, &staging)?;
+            (compared, done) = (compared + elements, done + 1);
+            if !equal {
+                wrong.push(job.to_string());
             }
         }
     }
-    Ok((compared, wrong))
+    report.check("random batches", (compared, wrong));
+    report.count("random batches", done, options.jobs as usize * Dtype::ALL.len());
+    Ok(())
 }
 
-fn measure_flat(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<()> {
-    report.section("flat conversion: bandwidth (read + written) over that of a device-to-device copy");
-    let rates = flat(device, sizes)?;
+fn measure_flat(device: &Device, sizes: &Sizes, report: &mut Report, until: Instant) -> Result<()> {
+    let rates = flat(device, sizes, until)?;
+    report.count("pairs", rates.len(), 100);
     print!("{:>8}", "");
     Dtype::ALL.iter().for_each(|output| print!("{:>7}", output.short_name()));
     for source in SourceType::ALL {
@@ -219,13 +200,13 @@ fn measure_flat(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<(
     Ok(())
 }
 
-fn measure_assembly(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<()> {
-    report.section("assembly: bandwidth (boxes read + written) over that of a device-to-device copy");
+fn measure_assembly(device: &Device, sizes: &Sizes, report: &mut Report, until: Instant) -> Result<()> {
     let sources = [SourceType::U8, SourceType::U16, SourceType::F32];
     let mut rates = Vec::new();
     for output in Dtype::ALL {
-        rates.extend(assembly(device, output, &sources, sizes)?);
+        rates.extend(assembly(device, output, &sources, sizes, until)?);
     }
+    report.count("assemblies", rates.len(), Dtype::ALL.len() * assembly_rates(sources.len()));
     print!("{:41}", "");
     Dtype::ALL.iter().for_each(|output| print!("{:>7}", output.short_name()));
     let mut lines: Vec<(&str, SourceType)> = rates.iter().map(|rate| (rate.shape, rate.source)).collect();
@@ -251,7 +232,6 @@ fn measure_assembly(device: &Device, sizes: &Sizes, report: &mut Report) -> Resu
 }
 
 fn measure_upload(device: &Device, sizes: &Sizes, report: &mut Report) -> Result<()> {
-    report.section("upload of uint16 chunks of 64^3, beside assembly into float32");
     let rate = upload(device, sizes)?;
     println!(
         "         {} MiB: upload {:.1} GB/s ({:.3} s; {:.3} s with the host filling each slot), assembly {:.3} s, both \

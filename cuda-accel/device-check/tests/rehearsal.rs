@@ -7,9 +7,9 @@ mod soft_cuda;
 
 use damacy_core::Dtype;
 use damacy_cuda::{Arena, Assembler, Device, DeviceChoice, StagingRing};
-use damacy_device_check::jobs::Job;
-use damacy_device_check::random::Random;
+use damacy_device_check::jobs;
 use damacy_device_check::vectors::{check_pairs, check_sums};
+use damacy_suite::gpu::Job;
 
 fn open() -> Device {
     Device::open(DeviceChoice::Index(0)).expect("a soft device")
@@ -47,9 +47,8 @@ fn random_batches_are_those_of_the_cpu() {
                         let assembler = Assembler::new(device, output).unwrap();
                         let arena = Arena::new(assembler.copy_stream(), 16 << 20).unwrap();
                         for seed in 0..25 {
-                            let job = Job::random(&mut Random::new(seed * 16 + output as u64), output, 1500);
-                            let found = job.on_device(&assembler, &arena, staging).unwrap();
-                            assert!(found == job.expected(), "{output:?}, seed {seed}: {job:?}");
+                            let job = Job::in_type(seed * 16 + output as u64, output, 10);
+                            assert!(jobs::check(&job, &assembler, &arena, staging).unwrap().1, "{job}");
                         }
                     }
                 });

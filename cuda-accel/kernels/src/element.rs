@@ -1,4 +1,7 @@
 //! Elements as the low bits of words, little-endian as on the device.
+//!
+//! Words have 32 bits, as registers of a GPU do: to take a byte out of 64 bits takes several instructions more. Elements of
+//! 64 bits are words themselves.
 
 use damacy_core::rules::{Bf16, F16, F32};
 
@@ -7,11 +10,11 @@ pub trait Element: Copy {
     /// Bytes an element: 1, 2, 4 or 8.
     const WIDTH: usize;
 
-    /// The element in the low bits of a word; the other bits do not matter.
-    fn from_low_bits(word: u64) -> Self;
+    /// The element in the low bits of `narrow`, whose other bits do not matter, or, if it has 8 bytes, `wide`.
+    fn from_word(narrow: u32, wide: u64) -> Self;
 
     /// The element's bits, and zeros above.
-    fn to_low_bits(self) -> u64;
+    fn to_words(self) -> [u32; 2];
 }
 
 macro_rules! element {
@@ -20,13 +23,14 @@ macro_rules! element {
             const WIDTH: usize = size_of::<$bits>();
 
             #[inline(always)]
-            fn from_low_bits(word: u64) -> Self {
-                $wrap(word as $bits)
+            fn from_word(narrow: u32, wide: u64) -> Self {
+                $wrap(if Self::WIDTH == 8 { wide as $bits } else { narrow as $bits })
             }
 
             #[inline(always)]
-            fn to_low_bits(self) -> u64 {
-                u64::from($unwrap(self))
+            fn to_words(self) -> [u32; 2] {
+                let bits = u64::from($unwrap(self));
+                [bits as u32, (bits >> 32) as u32]
             }
         }
     )*};

@@ -80,7 +80,7 @@ pub(crate) unsafe fn convert_some<S: Element + Rule<O>, O: Element, const N: usi
     units: [Unit; N],
     elements: Elements,
 ) {
-    let mut words = [[0; 8]; N];
+    let mut words = [SourceWords::NONE; N];
     let aligned = match elements {
         Elements::Aligned => true,
         Elements::Anywhere => false,
@@ -88,7 +88,7 @@ pub(crate) unsafe fn convert_some<S: Element + Rule<O>, O: Element, const N: usi
         Elements::Repeat(_) => false,
     };
     if let Elements::Repeat(bits) = elements {
-        words = [[bits; 8]; N];
+        words = [SourceWords { narrow: [bits as u32; 16], wide: [bits; 8] }; N];
     } else if aligned {
         unroll!([0 1 2 3] < N, |I| {
             // SAFETY: the caller vouches for the unit, and its source is aligned.
@@ -120,12 +120,14 @@ pub(crate) fn is_aligned<S: Element + Rule<O>, O: Element>(source: *const u8) ->
 /// As for [`convert_group`]; [`is_aligned`] holds.
 #[inline(always)]
 unsafe fn read_aligned<S: Element + Rule<O>, O: Element>(unit: &Unit) -> SourceWords {
-    let mut words = [0; 8];
+    let mut words = SourceWords::NONE;
     match const { Pair::<S, O>::SOURCE_BYTES } {
         2 | 4 | 8 => {
             let lead = unit.source.addr() & 7;
-            // SAFETY: the word holds the unit's elements, of which one or more belong to the row.
-            words[0] = unsafe { read_word(unit.source.wrapping_sub(lead)) } >> (lead * 8);
+            // SAFETY: these 8 bytes hold the unit's elements, of which one or more belong to the row.
+            let [low, high] = unsafe { read_8(unit.source.wrapping_sub(lead)) };
+            words.narrow[0] = (if lead < 4 { low } else { high }) >> ((lead & 3) * 8);
+            words.narrow[1] = high;
         }
         bytes => {
             let lowest = unit.first * S::WIDTH as u32 / 16;
@@ -135,9 +137,7 @@ unsafe fn read_aligned<S: Element + Rule<O>, O: Element>(unit: &Unit) -> SourceW
                     // Where none of these 16 bytes belongs to the row, the nearest that do are read, and not used.
                     let at = if bytes == 16 { 0 } else { clamped(I as u32, lowest, highest) * 16 };
                     // SAFETY: aligned, and one or more of these bytes belong to the row.
-                    let both = unsafe { unit.source.wrapping_add(at as usize).cast::<u128>().read() };
-                    words[I * 2] = both as u64;
-                    words[I * 2 + 1] = (both >> 64) as u64;
+                    unsafe { read_16::<S>(unit.source.wrapping_add(at as usize), &mut words, const { I * 16 }) };
                 }
             });
         }
@@ -156,26 +156,38 @@ unsafe fn read_shifted<S: Element + Rule<O>, O: Element>(unit: &Unit) -> SourceW
     // The first and the last word that hold a byte of the row.
     let lowest = lead.wrapping_add(unit.first * S::WIDTH as u32) / 8;
     let highest = lead.wrapping_add(unit.end * S::WIDTH as u32).wrapping_sub(1) / 8;
-    let read = |word: usize| {
-        // Outside the row the nearest word that is in it is read, and its bytes are not used.
-        let at = clamped(word as u32, lowest, highest) * 8;
-        // SAFETY: aligned to 8, and one or more of these bytes belong to the row.
-        unsafe { read_word(start.wrapping_add(at as usize)) }
+    let place = |number: usize| {
+        // Outside the row the nearest 8 bytes that are in it are read, and not used.
+        start.wrapping_add((clamped(number as u32, lowest, highest) * 8) as usize)
     };
     let count = const { Pair::<S, O>::SOURCE_BYTES.div_ceil(8) };
-    let mut words = [0; 8];
-    unroll!([0 1 2 3 4 5 6 7] < count, |I| {
-        words[I] = read(I);
-    });
-    if S::WIDTH < 8 {
-        // The elements straddle one word more than they fill.
-        let last = read(count);
+    let mut words = SourceWords::NONE;
+    if S::WIDTH == 8 {
         unroll!([0 1 2 3 4 5 6 7] < count, |I| {
-            let next = if I + 1 < count { words[(I + 1) & 7] } else { last };
-            words[I] = (words[I] >> (lead * 8)) | ((next << 1) << (63 - lead * 8));
+            // SAFETY: aligned to 8, and an element that belongs to the row.
+            words.wide[I] = unsafe { place(I).cast::<u64>().read() };
         });
+        return words;
     }
+    // The elements straddle 8 bytes more than they fill.
+    let mut read = [0; 18];
+    unroll!([0 1 2 3 4 5 6 7 8] < count + 1, |I| {
+        // SAFETY: aligned to 8, and one or more of these bytes belong to the row.
+        [read[I * 2], read[I * 2 + 1]] = unsafe { read_8(place(I)) };
+    });
+    let by_a_word = lead >= 4;
+    let bits = (lead & 3) * 8;
+    unroll!([0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] < count * 2, |I| {
+        let [low, high] = if by_a_word { [read[I + 1], read[I + 2]] } else { [read[I], read[I + 1]] };
+        words.narrow[I] = shifted(low, high, bits);
+    });
     words
+}
+
+/// The low word of two, shifted right by 0 to 31 bits.
+#[inline(always)]
+fn shifted(low: u32, high: u32, bits: u32) -> u32 {
+    (low >> bits) | ((high << 1) << (31 - bits))
 }
 
 /// The number in `lowest..=highest` that is nearest.
@@ -201,14 +213,17 @@ unsafe fn write<S: Element + Rule<O>, O: Element>(unit: &Unit, mut words: UnitWo
     while wanted != 0 {
         if wanted & 1 != 0 {
             // SAFETY: the element belongs to the row, and is aligned because units are.
-            unsafe { write_element::<O>(place, words[0]) };
+            unsafe { write_element::<O>(place, words[0], words[1]) };
         }
-        if O::WIDTH == 8 {
-            words[0] = words[1];
-        } else {
-            words[0] = (words[0] >> (O::WIDTH * 8 % 64)) | (words[1] << ((64 - O::WIDTH * 8) % 64));
-            words[1] >>= O::WIDTH * 8 % 64;
-        }
+        words = match O::WIDTH {
+            8 => [words[2], words[3], 0, 0],
+            4 => [words[1], words[2], words[3], 0],
+            width => {
+                let bits = width as u32 * 8;
+                let [a, b, c, d] = words;
+                [shifted(a, b, bits), shifted(b, c, bits), shifted(c, d, bits), d >> bits]
+            }
+        };
         place = place.wrapping_add(O::WIDTH);
         wanted >>= 1;
     }
@@ -227,38 +242,70 @@ fn bits_below(count: u32) -> u32 {
 #[inline(always)]
 unsafe fn write_whole<S: Element + Rule<O>, O: Element>(place: *mut u8, words: UnitWords) {
     if Pair::<S, O>::UNIT_BYTES == 16 {
-        let both = u128::from(words[0]) | (u128::from(words[1]) << 64);
+        // One number, which compilers do not take apart to share a part of it with other stores.
+        let [a, b, c, d] = words.map(u128::from);
         // SAFETY: as the caller says.
-        unsafe { place.cast::<u128>().write(both) };
+        unsafe { place.cast::<u128>().write(a | b << 32 | c << 64 | d << 96) };
     } else {
         // SAFETY: as the caller says.
-        unsafe { place.cast::<u64>().write(words[0]) };
+        unsafe { place.cast::<u64>().write(u64::from(words[0]) | u64::from(words[1]) << 32) };
     }
 }
+
+/// 8 bytes that are read at once.
+#[repr(C, align(8))]
+struct Words8([u32; 2]);
+
+/// 16 bytes that are read at once.
+#[repr(C, align(16))]
+struct Words16([u32; 4]);
+
+/// 16 bytes that are read at once.
+#[repr(C, align(16))]
+struct WideWords16([u64; 2]);
 
 /// Reads 8 bytes.
 ///
 /// # Safety
 /// They are aligned and readable.
 #[inline(always)]
-unsafe fn read_word(place: *const u8) -> u64 {
+unsafe fn read_8(place: *const u8) -> [u32; 2] {
     // SAFETY: as the caller says.
-    unsafe { place.cast::<u64>().read() }
+    unsafe { place.cast::<Words8>().read() }.0
 }
 
-/// Writes one element, the low bits of a word.
+/// Reads 16 bytes of a unit, those from byte `at` on.
+///
+/// # Safety
+/// They are aligned and readable.
+#[inline(always)]
+unsafe fn read_16<S: Element>(place: *const u8, words: &mut SourceWords, at: usize) {
+    if S::WIDTH == 8 {
+        // SAFETY: as the caller says.
+        let read = unsafe { place.cast::<WideWords16>().read() }.0;
+        [words.wide[(at / 8) & 7], words.wide[(at / 8 + 1) & 7]] = read;
+    } else {
+        // SAFETY: as the caller says.
+        let read = unsafe { place.cast::<Words16>().read() }.0;
+        unroll!([0 1 2 3] < 4, |I| {
+            words.narrow[(at / 4 + I) & 15] = read[I];
+        });
+    }
+}
+
+/// Writes one element, the low bits of one word or both.
 ///
 /// # Safety
 /// The place is aligned to the element's width, and may be written.
 #[inline(always)]
-unsafe fn write_element<O: Element>(place: *mut u8, bits: u64) {
+unsafe fn write_element<O: Element>(place: *mut u8, low: u32, high: u32) {
     // SAFETY: as the caller says.
     unsafe {
         match O::WIDTH {
-            1 => place.write(bits as u8),
-            2 => place.cast::<u16>().write(bits as u16),
-            4 => place.cast::<u32>().write(bits as u32),
-            _ => place.cast::<u64>().write(bits),
+            1 => place.write(low as u8),
+            2 => place.cast::<u16>().write(low as u16),
+            4 => place.cast::<u32>().write(low),
+            _ => place.cast::<u64>().write(u64::from(low) | u64::from(high) << 32),
         }
     }
 }

@@ -111,10 +111,16 @@ fn funnel(modifiers: &mut Modifiers, context: &mut Context) -> Result<(), String
 }
 
 /// prmt (9.7.9.7), the generic form: each nibble of c chooses one of the eight bytes {b, a}; its top bit asks for the
-/// byte's sign in all eight bits instead.
+/// byte's sign in all eight bits instead. With .f4e (forward 4 extract) four neighbours, from the byte on that the lowest two
+/// bits of c name.
 fn permute(modifiers: &mut Modifiers, context: &mut Context) -> Result<(), String> {
     modifiers.ty(&[B32])?;
+    let forward = modifiers.take("f4e");
     modifiers.end()?;
+    if forward {
+        let f: Pure = |a, b, c| (b << 32 | a) >> (8 * (c & 3)) & 0xffff_ffff;
+        return context.ternary(Kind::Integer, f, B32, [B32, B32, B32]);
+    }
     let f: Pure = |a, b, c| {
         let bytes = (b << 32 | a).to_le_bytes();
         let chosen = [0, 4, 8, 12].map(|shift| {

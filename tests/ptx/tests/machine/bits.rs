@@ -111,4 +111,10 @@ fn permutations_of_bytes() {
             .sum()
     });
     assert_eq!(result("prmt.b32 %r0, %r1, %r2, 0x0123; //", "rrr", [0x1122_3344, 0]), 0x4433_2211);
+    // The ISA's table of .f4e: bytes 3 2 1 0, 4 3 2 1, 5 4 3 2, 6 5 4 3; no more than two bits of c count.
+    let bytes = [0x1312_1110, 0x1716_1514];
+    for (c, expected) in [(0, 0x1312_1110), (1, 0x1413_1211), (2, 0x1514_1312), (3, 0x1615_1413), (0xff05, 0x1413_1211)]
+    {
+        check("prmt.b32.f4e", "rrrr", &[[bytes[0], bytes[1], c]], |_| expected);
+    }
 }

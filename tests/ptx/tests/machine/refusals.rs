@@ -24,7 +24,7 @@ fn instructions_and_modifiers_that_are_not_known() {
         "min.s16x2 %r0, %r1, %r2;",
         "shl.u32 %r0, %r1, %r2;",
         "shf.l.b32 %r0, %r1, %r2, %r3;",
-        "prmt.b32.f4e %r0, %r1, %r2, %r3;",
+        "prmt.b32.b4e %r0, %r1, %r2, %r3;",
         "setp.lt.b32 %p0, %r0, %r1;",
         "setp.lo.s32 %p0, %r0, %r1;",
         "setp.nan.s32 %p0, %r0, %r1;",

@@ -7,3 +7,4 @@ mod device;
 mod flat;
 mod suite;
 mod widths;
+mod work;

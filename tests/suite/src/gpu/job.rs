@@ -6,19 +6,28 @@ use damacy_core::{ByteOrder, Dtype, SourceType};
 use damacy_cuda::table::{Content, Table, Use};
 
 /// A batch to assemble.
-#[derive(Debug)]
 pub struct Job {
     seed: u64,
-    output: Dtype,
+    /// Element type of the batch.
+    pub output: Dtype,
     samples: u64,
     shape: Vec<u64>,
     uses: Vec<Box_>,
     /// Bytes of all chunks, each in a place that starts at a multiple of 256.
-    arena: Vec<u8>,
+    pub arena: Vec<u8>,
 }
 
+impl std::fmt::Display for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Job { seed, output, samples, shape, uses, .. } = self;
+        write!(f, "the batch of seed {seed} ({output}, {samples} samples of {shape:?}, {} boxes)", uses.len())
+    }
+}
+
+/// Chunks of more elements than this are at most four times their box.
+const MOST_GROWN: u64 = 1 << 16;
+
 /// A use that owns its numbers.
-#[derive(Debug)]
 struct Box_ {
     source: SourceType,
     from: From,
@@ -27,7 +36,6 @@ struct Box_ {
     sample: u64,
 }
 
-#[derive(Debug)]
 enum From {
     Chunk { offset: u64, shape: Vec<u64>, start: Vec<u64> },
     Fill(Vec<u8>),
@@ -36,10 +44,19 @@ enum From {
 impl Job {
     /// The batch of a seed: ranks 0 to 10, up to some thousand elements a sample.
     pub fn random(seed: u64) -> Job {
+        Job::make(seed, None, 12)
+    }
+
+    /// The batch of a seed in this type, with up to 2^`most` elements a sample.
+    pub fn in_type(seed: u64, output: Dtype, most: u32) -> Job {
+        Job::make(seed, Some(output), most.into())
+    }
+
+    fn make(seed: u64, output: Option<Dtype>, most: u64) -> Job {
         let mut random = Random::new(seed);
         let rank = if random.once_in(4) { random.between(4, 10) } else { random.between(0, 3) };
         let mut shape = Vec::new();
-        let mut room = 1 << random.between(0, 12);
+        let mut room = 1 << random.between(0, most);
         for axis in 0..rank {
             // Short axes make short rows; some axes are of one element.
             let most = if axis + 1 == rank { room } else { (room / 2).min(9) };
@@ -49,7 +66,9 @@ impl Job {
         }
         random.shuffle_sometimes(&mut shape);
         let samples = random.between(1, 3);
-        let mut job = Job { seed, output: random.of(&Dtype::ALL), samples, shape, uses: Vec::new(), arena: Vec::new() };
+        let any = random.of(&Dtype::ALL);
+        let output = output.unwrap_or(any);
+        let mut job = Job { seed, output, samples, shape, uses: Vec::new(), arena: Vec::new() };
         for sample in 0..samples {
             job.add_sample(&mut random, sample);
         }
@@ -116,6 +135,9 @@ impl Job {
             *shape += more;
             *start += random.between(0, more);
         }
+        if shape.iter().product::<u64>() > MOST_GROWN.max(4 * extent.iter().product::<u64>()) {
+            (shape, start) = (extent.to_vec(), vec![0; extent.len()]);
+        }
         let count = shape.iter().product::<u64>() as usize;
         let offset = self.arena.len() as u64;
         self.arena.extend(elements(random, source, count));
@@ -125,11 +147,15 @@ impl Job {
 
     /// The uses as a table.
     pub fn table(&self) -> Table {
-        let mut table =
-            Table::new(self.output, self.samples, &self.shape, self.arena.len() as u64).expect("a batch that fits");
+        self.table_at(0, self.arena.len() as u64)
+    }
+
+    /// The uses as a table, for chunks that lie `base` bytes after the start of `source_bytes` bytes.
+    pub fn table_at(&self, base: u64, source_bytes: u64) -> Table {
+        let mut table = Table::new(self.output, self.samples, &self.shape, source_bytes).expect("a batch that fits");
         for one in &self.uses {
             let content = match &one.from {
-                From::Chunk { offset, shape, start } => Content::Chunk { offset: *offset, shape, start },
+                From::Chunk { offset, shape, start } => Content::Chunk { offset: base + offset, shape, start },
                 From::Fill(element) => Content::Fill(element),
             };
             let Box_ { source, extent, target, sample, .. } = one;
@@ -140,7 +166,7 @@ impl Job {
     }
 
     /// The batch by the CPU, what no use writes left as it is.
-    fn expected(&self, batch: &mut [u8]) {
+    pub fn expected(&self, batch: &mut [u8]) {
         let steps = steps(&self.shape, self.output.width());
         let sample_bytes = self.shape.iter().product::<u64>() as usize * self.output.width();
         for one in &self.uses {
@@ -221,9 +247,7 @@ pub fn check_job(gpu: &mut impl Gpu, job: &Job) {
     job.expected(&mut expected[64..64 + bytes]);
     if let Some(at) = got.iter().zip(expected.iter()).position(|(got, expected)| got != expected) {
         let width = job.output.width();
-        let Job { seed, output, shape, .. } = job;
-        let element = (at as isize - 64).div_euclid(width as isize);
-        panic!("the batch of seed {seed} ({output}, {shape:?}): element {element} differs");
+        panic!("{job}: element {} differs", (at as isize - 64).div_euclid(width as isize));
     }
 }
 

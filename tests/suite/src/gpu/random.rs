@@ -28,6 +28,15 @@ impl Random {
         self.bits().is_multiple_of(times)
     }
 
+    /// So many bytes.
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.bits().to_le_bytes()[..part.len()]);
+        }
+        bytes
+    }
+
     /// One of a slice.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.bits() as usize % choices.len()]
