@@ -28,12 +28,9 @@ alternate!(
     |float| float
 );
 alternate!(from_small_i16, |x| low_word(x), _mm256_srai_epi32::<16>(x), |float| float);
-alternate!(
-    from_u16,
-    |x| _mm256_blend_epi16::<0xaa>(x, _mm256_setzero_si256()),
-    _mm256_srli_epi32::<16>(x),
-    |float| rounded(float)
-);
+alternate!(from_u16, |x| _mm256_blend_epi16::<0xaa>(x, _mm256_setzero_si256()), _mm256_srli_epi32::<16>(x), |float| {
+    rounded(float)
+});
 alternate!(from_i16, |x| low_word(x), _mm256_srai_epi32::<16>(x), |float| rounded(float));
 
 /// The lower of two signed words.
@@ -51,14 +48,6 @@ pub(super) fn rounded(x: F) -> F {
     let product = _mm256_mul_ps(x, _mm256_set1_ps(65_535.0));
     _mm256_fmsub_ps(x, _mm256_set1_ps(65_536.0), product)
 }
-
-/// 32 elements as bfloat16 from what makes eight of them float32 without NaN.
-macro_rules! from_integers {
-    ($eight:ident, $at:expr) => {
-        each!(2, |I| bf16::rounded_halves($eight($at, 2 * I), $eight($at, 2 * I + 1)))
-    };
-}
-pub(super) use from_integers;
 
 /// Of float32 that integers gave.
 #[inline]

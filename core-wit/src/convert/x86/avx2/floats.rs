@@ -31,42 +31,38 @@ pub(super) fn bits(x: [F; 4]) -> [V; 4] {
     each!(4, |I| _mm256_castps_si256(x[I]))
 }
 
-/// 32 elements as float32 from what makes eight of them.
-macro_rules! from_integers {
-    ($eight:ident, $at:expr) => {
-        each!(4, |I| _mm256_castps_si256($eight($at, I)))
-    };
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn bits_of(x: F) -> V {
+    _mm256_castps_si256(x)
 }
-pub(super) use from_integers;
 
-/// Eight integers, of those that a loop converts the eighth number `index`, as float32.
+/// Eight elements as float32.
 macro_rules! eights {
-    ($($name:ident, $bytes:literal, |$at:ident| $vector:expr;)*) => {$(
+    ($($name:ident, |$at:ident| $vector:expr;)*) => {$(
         /// # Safety
-        /// The elements may be read.
+        /// Eight elements may be read.
         #[inline]
         #[target_feature(enable = "avx2")]
-        pub(super) unsafe fn $name(src: *const u8, index: usize) -> F {
+        pub(super) unsafe fn $name($at: *const u8) -> F {
             // SAFETY: the caller's promise; no load needs alignment.
-            unsafe {
-                let $at = src.add($bytes * index);
-                $vector
-            }
+            unsafe { $vector }
         }
     )*};
 }
 eights! {
-    floats_of_u8, 8, |at| _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(at.cast())));
-    floats_of_i8, 8, |at| _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(at.cast())));
-    floats_of_u16, 16, |at| _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(at.cast())));
-    floats_of_i16, 16, |at| _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(at.cast())));
-    floats_of_u32, 32, |at| from_u32(_mm256_loadu_si256(at.cast()));
-    floats_of_i32, 32, |at| _mm256_cvtepi32_ps(_mm256_loadu_si256(at.cast()));
-    floats_of_u64, 64, |at| {
+    eight_floats, |at| _mm256_loadu_ps(at.cast());
+    floats_of_u8, |at| _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(at.cast())));
+    floats_of_i8, |at| _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(at.cast())));
+    floats_of_u16, |at| _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(at.cast())));
+    floats_of_i16, |at| _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(at.cast())));
+    floats_of_u32, |at| from_u32(_mm256_loadu_si256(at.cast()));
+    floats_of_i32, |at| _mm256_cvtepi32_ps(_mm256_loadu_si256(at.cast()));
+    floats_of_u64, |at| {
         let low = from_u64(_mm256_loadu_si256(at.cast()));
         _mm256_set_m128(from_u64(_mm256_loadu_si256(at.add(32).cast())), low)
     };
-    floats_of_i64, 64, |at| {
+    floats_of_i64, |at| {
         let low = from_i64(_mm256_loadu_si256(at.cast()));
         _mm256_set_m128(from_i64(_mm256_loadu_si256(at.add(32).cast())), low)
     };
@@ -93,10 +89,8 @@ macro_rules! from_64_bits {
             // 2^84 + upper half * 2^32, and 2^52 + lower half.
             const OFFSETS: f64 = (1u128 << 84) as f64 + (1u64 << 52) as f64 + $offset;
             // In the lowest 16 bits: 0 stays 0, all else is at least 0x1000 and a multiple of that.
-            let sticky = _mm256_and_si256(
-                _mm256_adds_epu16($x, _mm256_set1_epi64x(0x0fff)),
-                _mm256_set1_epi64x(!0x0fff),
-            );
+            let sticky =
+                _mm256_and_si256(_mm256_adds_epu16($x, _mm256_set1_epi64x(0x0fff)), _mm256_set1_epi64x(!0x0fff));
             let low = _mm256_castpd_si256(_mm256_blendv_pd(
                 _mm256_castsi256_pd(sticky),
                 _mm256_castsi256_pd($x),
@@ -277,13 +271,3 @@ pub(super) fn to_i64(x: F) -> [V; 2] {
         _mm256_add_epi64(negated, unpack(rest, rest_sign, I == 1))
     })
 }
-
-/// 32 elements of 64 bits from what makes eight of them.
-macro_rules! by_eights {
-    ($eight:ident, $at:expr) => {{
-        let floats = floats($at);
-        let eights = each!(4, |I| $eight(floats[I]));
-        each!(8, |I| eights[I / 2][I % 2])
-    }};
-}
-pub(super) use by_eights;

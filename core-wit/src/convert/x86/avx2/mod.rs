@@ -14,8 +14,8 @@ use crate::convert::lane::Lane;
 use crate::convert::rows::{LONG_BYTES, Rows, STEP};
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
-use core::arch::x86_64::{_mm256_castps_si256, _mm256_loadu_si256, _mm256_storeu_si256};
-use floats::{by_eights, *};
+use core::arch::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
+use floats::*;
 use integers::*;
 
 /// A `match` over all pairs: source, outputs, and what 32 elements at an address become.
@@ -25,9 +25,9 @@ macro_rules! loops {
             $($((SourceType::$source, Dtype::$output) => {
                 #[target_feature(enable = "avx2,fma,f16c")]
                 unsafe fn run(rows: Rows) {
-                    let step = |$at: *const u8, to: *mut u8| {
+                    let step = |from: *const u8, to: *mut u8| {
                         // SAFETY: a step's elements may be read, and as many may be written.
-                        unsafe { store::<$o, _>($converted, to) }
+                        unsafe { parts::<$s, $o, _>(from, to, |$at: *const u8| $converted) }
                     };
                     // SAFETY: the caller vouches for the rows.
                     unsafe { in_steps(rows, widths::<$s, $o>(), step, |src, dst| $short::<$s, $o>(src, dst)) };
@@ -44,7 +44,7 @@ macro_rules! loops {
 pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
     loops! { (source, output), source.width();
         U8 u8, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_u8, at);
+            F32 F32, |at| [bits_of(floats_of_u8(at))];
             Bf16 Bf16, |at| bf16::from_small_u16(words_of_u8(at));
             U16 u16, |at| words_of_u8(at);
             U32 u32, |at| dwords_of_u8(at);
@@ -55,7 +55,7 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| qwords_of_u8(at);
         }
         U16 u16, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_u16, at);
+            F32 F32, |at| [bits_of(floats_of_u16(at))];
             Bf16 Bf16, |at| bf16::from_u16(words(at));
             U8 u8, |at| i16_to_u8(u16_at_most_u8(words(at)));
             U32 u32, |at| dwords_of_u16(at);
@@ -66,8 +66,8 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| qwords_of_u16(at);
         }
         U32 u32, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_u32, at);
-            Bf16 Bf16, |at| bf16::from_integers!(floats_of_u32, at);
+            F32 F32, |at| [bits_of(floats_of_u32(at))];
+            Bf16 Bf16, |at| [bf16::rounded_halves(floats_of_u32(at), floats_of_u32(at.add(32)))];
             U8 u8, |at| i32_to_u8(u32_at_most_u8(dwords(at)));
             U16 u16, |at| i32_to_u16(u32_at_most_u16(dwords(at)));
             U64 u64, |at| qwords_of_u32(at);
@@ -77,8 +77,8 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| qwords_of_u32(at);
         }
         U64 u64, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_u64, at);
-            Bf16 Bf16, |at| bf16::from_integers!(floats_of_u64, at);
+            F32 F32, |at| [bits_of(floats_of_u64(at))];
+            Bf16 Bf16, |at| [bf16::rounded_halves(floats_of_u64(at), floats_of_u64(at.add(64)))];
             U8 u8, |at| halved_to_u8(u32_at_most_u8(low_u32(qwords(at))));
             U16 u16, |at| halved_to_u16(u32_at_most_u16(low_u32(qwords(at))));
             U32 u32, |at| halved_to_32(low_u32(qwords(at)));
@@ -88,7 +88,7 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| u64_at_most_i64(qwords(at));
         }
         I8 i8, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_i8, at);
+            F32 F32, |at| [bits_of(floats_of_i8(at))];
             Bf16 Bf16, |at| bf16::from_small_i16(words_of_i8(at));
             U8 u8, |at| i8_at_least_0(bytes(at));
             U16 u16, |at| i16_at_least_0(words_of_i8(at));
@@ -99,7 +99,7 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| qwords_of_i8(at);
         }
         I16 i16, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_i16, at);
+            F32 F32, |at| [bits_of(floats_of_i16(at))];
             Bf16 Bf16, |at| bf16::from_i16(words(at));
             U8 u8, |at| i16_to_u8(words(at));
             U16 u16, |at| i16_at_least_0(words(at));
@@ -110,8 +110,8 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| qwords_of_i16(at);
         }
         I32 i32, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_i32, at);
-            Bf16 Bf16, |at| bf16::from_integers!(floats_of_i32, at);
+            F32 F32, |at| [bits_of(floats_of_i32(at))];
+            Bf16 Bf16, |at| [bf16::rounded_halves(floats_of_i32(at), floats_of_i32(at.add(32)))];
             U8 u8, |at| i32_to_u8(dwords(at));
             U16 u16, |at| i32_to_u16(dwords(at));
             U32 u32, |at| i32_at_least_0(dwords(at));
@@ -121,8 +121,8 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             I64 i64, |at| qwords_of_i32(at);
         }
         I64 i64, short => {
-            F32 F32, |at| floats::from_integers!(floats_of_i64, at);
-            Bf16 Bf16, |at| bf16::from_integers!(floats_of_i64, at);
+            F32 F32, |at| [bits_of(floats_of_i64(at))];
+            Bf16 Bf16, |at| [bf16::rounded_halves(floats_of_i64(at), floats_of_i64(at.add(64)))];
             U8 u8, |at| halved_to_u8(low_i32(qwords(at)));
             U16 u16, |at| halved_to_u16(low_i32(qwords(at)));
             U32 u32, |at| halved_to_32(low_u32_of_signed(qwords(at)));
@@ -148,11 +148,11 @@ pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
             U8 u8, |at| i32_to_u8(truncated(floats(at), 255.0));
             U16 u16, |at| i32_to_u16(truncated(floats(at), 65_535.0));
             U32 u32, |at| to_u32(floats(at));
-            U64 u64, |at| by_eights!(to_u64, at);
+            U64 u64, |at| to_u64(eight_floats(at));
             I8 i8, |at| i32_to_i8(truncated(numbers(floats(at)), 127.0));
             I16 i16, |at| i32_to_i16(truncated(numbers(floats(at)), 32_767.0));
             I32 i32, |at| to_i32(numbers(floats(at)));
-            I64 i64, |at| by_eights!(to_i64, at);
+            I64 i64, |at| to_i64(eight_floats(at));
         }
     }
 }
@@ -181,15 +181,23 @@ fn copy(width: usize) -> Loop {
     }
 }
 
+/// Converts a step in parts, of as many elements as `convert` makes vectors of. A part is stored before the next one is loaded:
+/// where parts take many instructions, compilers would do all parts at once and run out of registers.
+///
 /// # Safety
-/// A step's output may be written.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn store<O, const N: usize>(vectors: [V; N], to: *mut u8) {
-    const { assert!(32 * N == STEP * size_of::<O>()) };
-    for (index, vector) in vectors.into_iter().enumerate() {
-        // SAFETY: the assertion, and the caller's promise; the store needs no alignment.
-        unsafe { _mm256_storeu_si256(to.add(32 * index).cast(), vector) };
+/// A step's elements may be read, and its output may be written.
+#[inline(always)]
+unsafe fn parts<S, O, const N: usize>(from: *const u8, to: *mut u8, convert: impl Fn(*const u8) -> [V; N]) {
+    let elements = const { 32 * N / size_of::<O>() };
+    const { assert!(STEP.is_multiple_of(32 * N / size_of::<O>())) };
+    for part in 0..STEP / elements {
+        // SAFETY: this part of the step.
+        unsafe {
+            let (from, to) = (from.add(part * elements * size_of::<S>()), to.add(part * 32 * N));
+            for (index, vector) in convert(from).into_iter().enumerate() {
+                to.add(32 * index).cast::<V>().write_unaligned(vector);
+            }
+        }
     }
 }
 
