@@ -78,10 +78,19 @@ impl Rows {
         };
         let (mut src, mut dst) = (self.src, self.dst);
         let mut rows = self.rows;
+        // Without a loop inside the one over rows, which would cost as much as a short row.
         if self.len == 2 * STEP {
-            // Without a loop inside this one, which would cost as much as the row.
             while rows > 0 {
                 two(src, dst);
+                (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
+                rows -= 1;
+            }
+            return;
+        }
+        if self.len == 4 * STEP {
+            while rows > 0 {
+                two(src, dst);
+                two(src.wrapping_add(2 * src_bytes), dst.wrapping_add(2 * dst_bytes));
                 (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
                 rows -= 1;
             }
