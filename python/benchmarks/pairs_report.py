@@ -8,6 +8,7 @@ pairs.svg beside them. `make bench-pairs` makes all of it.
 
 import argparse
 import json
+import math
 import os
 import textwrap
 from pathlib import Path
@@ -16,11 +17,13 @@ from statistics import median
 import pairs_heatmap as heatmap
 from pairs_bounds import MEASURES, bound, target
 
-SCHEMAS = {"pairs": "damacy-pairs/1", "casts": "damacy-casts/1"}
+SCHEMAS = {"pairs": "damacy-pairs/2", "casts": "damacy-casts/1"}
 SHORT = {"uint": "u", "int": "i", "float": "f", "bfloat": "bf"}
 Pair = tuple[str, str]
 # A figure: median, lowest, highest.
 Figure = tuple[float, float, float]
+# Measures of which memcpy's own figure of the same rounds is shown; where a part of it is enough, that part.
+ALLOWED = {"rows64": None, "rows128": None, "threads": 0.95}
 
 
 def load(path: Path, schema: str) -> dict:
@@ -59,9 +62,29 @@ def figures(pairs: dict, casts: dict) -> dict[str, dict[Pair, Figure]]:
     return {measure: {pair: f for pair, f in row.items() if f} for measure, row in found.items()}
 
 
-def under(found: dict[Pair, Figure], measure: str) -> set[Pair]:
-    """Pairs whose median is under their target, as it is printed."""
-    return {pair for pair, figure in found.items() if round(figure[0], 2) < target(*pair, measure)}
+def allowed(pairs: dict) -> dict[str, dict[Pair, float]]:
+    """What memcpy reached, by measure and pair."""
+    found: dict[str, dict[Pair, float]] = {measure: {} for measure in ALLOWED}
+    for row in pairs["pairs"]:
+        pair = row["source"], row["output"]
+        if row["crops"]:
+            for length in ("64", "128"):
+                found[f"rows{length}"][pair] = row["crops"][f"{length}_memcpy"]["median"]
+        if row["parallel"]:
+            found["threads"][pair] = row["parallel"]["memcpy_ratio_to_one"]["median"]
+    return found
+
+
+def under(found: dict[Pair, Figure], measure: str, allowed: dict[str, dict[Pair, float]]) -> set[Pair]:
+    """Pairs whose median is under their target, as it is printed, and under what memory allows where that counts."""
+    part = ALLOWED.get(measure)
+
+    def is_under(pair: Pair, figure: Figure) -> bool:
+        return round(figure[0], 2) < target(*pair, measure) and not (
+            part and figure[0] >= part * allowed[measure].get(pair, math.inf)
+        )
+
+    return {pair for pair, figure in found.items() if is_under(pair, figure)}
 
 
 def wrapped(text: str) -> list[str]:
@@ -75,7 +98,7 @@ def table(head: list[str], rows: list[list[str]], left: int = 1) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in [head, rule, *rows]]
 
 
-def targets_table(found: dict[str, dict[Pair, Figure]], casts: dict) -> list[str]:
+def targets_table(found: dict[str, dict[Pair, Figure]], limits: dict[str, dict[Pair, float]], casts: dict) -> list[str]:
     """How many pairs reach what they should."""
     rows = []
     for measure, by_pair in found.items():
@@ -86,11 +109,16 @@ def targets_table(found: dict[str, dict[Pair, Figure]], casts: dict) -> list[str
         worst = min(by_pair, key=lambda pair: by_pair[pair][0])
         rows.append([
             MEASURES[measure],
-            " or ".join(f"{t:g}" for t in wanted),
-            f"{len(by_pair) - len(under(by_pair, measure))} of {len(by_pair)}",
+            " or ".join(f"{t:g}" for t in wanted) + (", or 0.95 of memcpy's" if measure == "threads" else ""),
+            f"{len(by_pair) - len(under(by_pair, measure, limits))} of {len(by_pair)}",
             f"{median(f[0] for f in by_pair.values()):.2f}",
             f"{by_pair[worst][0]:.2f} ({' to '.join(worst)})",
         ])
+    for measure, by_pair in limits.items():
+        if by_pair:
+            worst = min(by_pair, key=lambda pair: by_pair[pair])
+            rows.append([f"(memcpy: {MEASURES[measure]})", "", "", f"{median(by_pair.values()):.2f}",
+                         f"{by_pair[worst]:.2f} ({' to '.join(worst)})"])
     lines = table(["ratio", "target", "pairs that reach it", "median pair", "lowest pair"], rows)
     lines += ["", *wrapped(
         "The median pair should be at least 3 times as fast as either peer, and the sandbox at least 0.5 of native for "
@@ -105,10 +133,15 @@ def targets_table(found: dict[str, dict[Pair, Figure]], casts: dict) -> list[str
     return lines
 
 
-def all_pairs(pairs: dict, found: dict[str, dict[Pair, Figure]]) -> list[str]:
+def all_pairs(
+    pairs: dict, found: dict[str, dict[Pair, Figure]], limits: dict[str, dict[Pair, float]]
+) -> list[str]:
     """The table of 100."""
     small, large = f"{pairs['small_bytes'] >> 10} KiB", f"{pairs['large_bytes'] >> 20} MiB"
-    marked = {measure: under(by_pair, measure) for measure, by_pair in found.items()}
+    marked = {measure: under(by_pair, measure, limits) for measure, by_pair in found.items()}
+
+    def limit(measure: str, pair: Pair) -> str:
+        return f"{limits[measure][pair]:.2f}" if pair in limits[measure] else "-"
 
     def cell(measure: str, pair: Pair, ends: bool) -> str:
         figure = found[measure].get(pair)
@@ -123,22 +156,26 @@ def all_pairs(pairs: dict, found: dict[str, dict[Pair, Figure]]) -> list[str]:
         rows.append([" to ".join(pair)] + [
             text for size in ("small", "large")
             for text in (f"{row[size]['native_gib_s']['median']:.1f}", cell(size, pair, True))
-        ] + [cell(measure, pair, False) for measure in ("sandbox", "rows64", "rows128", "threads", "numpy", "torch")])
+        ] + [cell("sandbox", pair, False)] + [
+            text for measure in ("rows64", "rows128", "threads")
+            for text in (cell(measure, pair, False), limit(measure, pair))
+        ] + [cell(measure, pair, False) for measure in ("numpy", "torch")])
     head = ["pair", f"{small}: GiB/s", "to memcpy", f"{large}: GiB/s", "to memcpy", "sandbox to native",
-            "rows of 64", "rows of 128", "2 threads", "times numpy", "times torch"]
+            "rows of 64", "memcpy", "rows of 128", "memcpy", "2 threads", "memcpy", "times numpy", "times torch"]
     return table(head, rows)
 
 
-def under_target(found: dict[str, dict[Pair, Figure]]) -> list[str]:
+def under_target(found: dict[str, dict[Pair, Figure]], limits: dict[str, dict[Pair, float]]) -> list[str]:
     """Every pair under a target, and why."""
     rows = []
     for measure, by_pair in found.items():
-        marked = under(by_pair, measure)
+        marked = under(by_pair, measure, limits)
         for pair, figure in by_pair.items():
             if pair in marked:
                 rows.append([" to ".join(pair), MEASURES[measure], bound(*pair, measure), f"{figure[0]:.2f}",
-                             f"{target(*pair, measure):g}"])
-    return table(["pair", "ratio", "bounded by", "figure", "target"], rows, 3) if rows else ["None."]
+                             f"{target(*pair, measure):g}",
+                             f"{limits[measure][pair]:.2f}" if pair in limits.get(measure, {}) else ""])
+    return table(["pair", "ratio", "bounded by", "figure", "target", "memcpy"], rows, 3) if rows else ["None."]
 
 
 def levels(runs: list[dict]) -> list[str]:
@@ -187,7 +224,7 @@ def machine(pairs: dict, casts: dict) -> list[str]:
 
 def document(pairs: dict, casts: dict, others: list[dict], picture: str) -> str:
     """docs/performance.md."""
-    found = figures(pairs, casts)
+    found, limits = figures(pairs, casts), allowed(pairs)
     reading = (
         "One core. A ratio compares two measurements of the same round, which ran in turn on the same buffers; figures "
         f"are medians of {pairs['rounds']} rounds ({3 * pairs['rounds']} in L2 and for crops, {casts['rounds']} beside "
@@ -197,16 +234,17 @@ def document(pairs: dict, casts: dict, others: list[dict], picture: str) -> str:
         "marks a figure under its target."
     )
     notes = (
-        "Rows of 64 and 128: eight chunks scattered into one sample, to as many flat conversions. numpy and torch "
+        "Rows of 64 and 128: eight chunks scattered into one sample, to as many flat conversions; behind them, memcpy of as "
+        "many rows of as many bytes to memcpy of the chunks, and behind two threads, two of memcpy to one. numpy and torch "
         "write into existing buffers, by the fastest of several ways (`python/benchmarks/cast_peers.py`) to our values."
     )
     lines = [
         "# Performance of the conversion", "", "Made by `make bench-pairs`; not edited by hand.", "",
         *machine(pairs, casts), "", *wrapped(reading), "", *wrapped(f"Values: {pairs['values']}."), "",
         f"![Heat maps of the 100 pairs]({picture})", "",
-        "## Targets", "", *targets_table(found, casts), "",
-        "## All pairs", "", *all_pairs(pairs, found), "", *wrapped(notes), "",
-        "## Under target, and what bounds it", "", *under_target(found), "",
+        "## Targets", "", *targets_table(found, limits, casts), "",
+        "## All pairs", "", *all_pairs(pairs, found, limits), "", *wrapped(notes), "",
+        "## Under target, and what bounds it", "", *under_target(found, limits), "",
         "## Instruction sets", "", *levels([pairs, *others]), "",
         "## Where a peer gives other values", "", *differences(casts), "",
     ]
@@ -215,7 +253,7 @@ def document(pairs: dict, casts: dict, others: list[dict], picture: str) -> str:
 
 def picture(pairs: dict, casts: dict) -> str:
     """Four maps."""
-    found = figures(pairs, casts)
+    found, limits = figures(pairs, casts), allowed(pairs)
     faster = {
         pair: min((found[peer][pair] for peer in ("numpy", "torch") if pair in found[peer]), default=None)
         for pair in found["numpy"] | found["torch"]
@@ -226,7 +264,7 @@ def picture(pairs: dict, casts: dict) -> str:
         ("Sandbox to native, beyond the caches", found["sandbox"], "sandbox", (0, 0.25, 0.5, 0.75, 1), False),
         ("Times as fast as the faster of numpy and torch", faster, "numpy", (0.5, 1, 2, 4, 8, 16), True),
     ]
-    panels = [heatmap.Panel(title, {p: f[0] for p, f in by_pair.items()}, under(by_pair, measure), ticks, log)
+    panels = [heatmap.Panel(title, {p: f[0] for p, f in by_pair.items()}, under(by_pair, measure, limits), ticks, log)
               for title, by_pair, measure, ticks, log in shown]
     names = [list(dict.fromkeys(row[side] for row in pairs["pairs"])) for side in ("source", "output")]
     return heatmap.svg("Conversion speed of the 100 pairs", panels, *names)

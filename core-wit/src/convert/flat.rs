@@ -7,7 +7,7 @@ use super::lane::Lane;
 use super::level::Level;
 use super::rows::Rows;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-use super::x86::{self, avx2, avx512, half_avx2, half_avx512, widen_avx2};
+use super::x86::{self, avx512, half_avx512};
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
 
@@ -66,7 +66,7 @@ impl Flat {
         if is_identity(source, output) {
             let stream = level_stream(level);
             return Flat {
-                run: copy_loop(widths.0),
+                run: level_copy(level, source, output).unwrap_or_else(|| copy_loop(widths.0)),
                 widen: None,
                 stream,
                 is_copy: true,
@@ -385,8 +385,7 @@ fn half_loop(_: SourceType, _: Dtype) -> Option<Loop> {
 fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
     Some(match (level, source, output) {
         (Level::Baseline, ..) => return None,
-        (Level::Avx2, SourceType::F16, Dtype::F32) => widen_avx2,
-        (Level::Avx2, ..) => by_pair!(source, output, avx2, by_output!(output, half_avx2)),
+        (Level::Avx2, ..) => x86::by_hand_avx2(source, output),
         (Level::Avx512, ..) => x86::by_hand_avx512(source, output).unwrap_or(by_pair!(
             source,
             output,
@@ -394,6 +393,12 @@ fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
             by_output!(output, half_avx512)
         )),
     })
+}
+
+/// AVX-512 has nothing to add to it.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+fn level_copy(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
+    (level >= Level::Avx2).then(|| x86::by_hand_avx2(source, output))
 }
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
@@ -407,6 +412,11 @@ fn level_stream(level: Level) -> Option<Stream> {
 
 #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
 fn level_loop(_: Level, _: SourceType, _: Dtype) -> Option<Loop> {
+    None
+}
+
+#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+fn level_copy(_: Level, _: SourceType, _: Dtype) -> Option<Loop> {
     None
 }
 

@@ -5,7 +5,7 @@
 const AHEAD_BYTES: usize = 512;
 
 /// Rows of more bytes are not fetched: within them the CPU sees it, and the longest are written past the caches.
-const LONG_BYTES: usize = 2048;
+pub(super) const LONG_BYTES: usize = 2048;
 
 /// Rows of `len` elements, a fixed step apart in the source and in the destination.
 #[derive(Clone, Copy)]
@@ -54,7 +54,77 @@ impl Rows {
             (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
         }
     }
+
+    /// Calls `step` with the addresses of [`STEP`] elements in the source and in the destination, again and again, until it has
+    /// seen every element. The last step of a row ends where the row does, so that some elements are converted twice.
+    ///
+    /// # Safety
+    /// As [`Rows::each`], and rows have at least [`STEP`] elements.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    #[inline(always)]
+    pub(super) unsafe fn each_step<const FETCH: bool>(
+        self,
+        (src_width, dst_width): (usize, usize),
+        step: impl Fn(*const u8, *mut u8),
+    ) {
+        let (src_bytes, dst_bytes) = (STEP * src_width, STEP * dst_width);
+        let ahead = self.dst_step.wrapping_mul(AHEAD_BYTES.div_ceil(self.len * dst_width) as isize);
+        let two = |from: *const u8, to: *mut u8| {
+            if FETCH {
+                fetch(to.wrapping_offset(ahead), 2 * dst_bytes);
+            }
+            step(from, to);
+            step(from.wrapping_add(src_bytes), to.wrapping_add(dst_bytes));
+        };
+        let (mut src, mut dst) = (self.src, self.dst);
+        let mut rows = self.rows;
+        // Without a loop inside the one over rows, which would cost as much as a short row.
+        if self.len == 2 * STEP {
+            while rows > 0 {
+                two(src, dst);
+                (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
+                rows -= 1;
+            }
+            return;
+        }
+        if self.len == 4 * STEP {
+            while rows > 0 {
+                two(src, dst);
+                two(src.wrapping_add(2 * src_bytes), dst.wrapping_add(2 * dst_bytes));
+                (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
+                rows -= 1;
+            }
+            return;
+        }
+        let twos = self.len / (2 * STEP);
+        let rest = self.len % (2 * STEP);
+        while rows > 0 {
+            let (mut from, mut to) = (src, dst);
+            let mut left = twos;
+            while left > 0 {
+                two(from, to);
+                (from, to) = (from.wrapping_add(2 * src_bytes), to.wrapping_add(2 * dst_bytes));
+                left -= 1;
+            }
+            if rest > 0 {
+                if FETCH {
+                    fetch(to.wrapping_offset(ahead), rest * dst_width);
+                }
+                if rest > STEP {
+                    step(from, to);
+                }
+                let (from, to) = (from.wrapping_add(rest * src_width), to.wrapping_add(rest * dst_width));
+                step(from.wrapping_sub(src_bytes), to.wrapping_sub(dst_bytes));
+            }
+            (src, dst) = (src.wrapping_offset(self.src_step), dst.wrapping_offset(self.dst_step));
+            rows -= 1;
+        }
+    }
 }
+
+/// Elements of a step of [`Rows::each_step`].
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+pub(super) const STEP: usize = 32;
 
 /// Has the nearest cache fetch some bytes, which need not exist.
 #[cfg(all(feature = "std", target_arch = "x86_64"))]

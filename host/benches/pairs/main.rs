@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Names this layout of the JSON: `python/benchmarks/pairs_report.py` reads it.
-const SCHEMA: &str = "damacy-pairs/1";
+const SCHEMA: &str = "damacy-pairs/2";
 
 /// Bytes of the larger of source and output: in L2, and beyond the caches.
 const SIZES: [usize; 2] = [256 << 10, 64 << 20];
@@ -110,6 +110,7 @@ fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffer
     if !options.flat_only {
         contenders.push(sandbox(source, output, large_bytes));
         contenders.push(parallel(source, output, large_bytes));
+        contenders.push(memcpy_on_threads(large_bytes));
     }
     let in_memory = interleaved(options.rounds, large, &mut contenders);
     let mut figures = json!({
@@ -127,7 +128,12 @@ fn pair(options: &Options, source: SourceType, output: Dtype, small: &mut Buffer
             "ratio_to_native": in_memory.ratio(2, 1),
         });
         figures["crops"] = crops::figures(SHORT_RUNS * options.rounds, source, output, large);
-        figures["parallel"] = json!({ "threads": THREADS, "ratio_to_one": in_memory.ratio(3, 1) });
+        figures["parallel"] = json!({
+            "threads": THREADS,
+            "ratio_to_one": in_memory.ratio(3, 1),
+            // What memory allows.
+            "memcpy_ratio_to_one": in_memory.ratio(4, 0),
+        });
     }
     figures
 }
@@ -176,6 +182,24 @@ fn parallel(source: SourceType, output: Dtype, (src, dst): (usize, usize)) -> Co
             Crop { extent: &extent, src_offset: 0, src_strides: &strides.0, dst_offset: 0, dst_strides: &strides.1 };
         let (src, dst) = (&buffers.src[..src], &mut buffers.dst[..dst]);
         convert_box_parallel(Engine::Native, threads, &kernel, &crop, src, dst).expect("it fits");
+    })
+}
+
+/// [`memcpy`] on [`THREADS`] threads, of which this is one; each copies its part in one piece.
+fn memcpy_on_threads((src, dst): (usize, usize)) -> Contender {
+    let half = (src + dst) / 2;
+    let part = half.div_ceil(THREADS);
+    Box::new(move |buffers| {
+        let mut parts = buffers.dst[..half].chunks_mut(part).zip(buffers.src[..half].chunks(part));
+        std::thread::scope(|scope| {
+            let mine = parts.next();
+            for (to, from) in parts {
+                scope.spawn(|| to.copy_from_slice(from));
+            }
+            if let Some((to, from)) = mine {
+                to.copy_from_slice(from);
+            }
+        });
     })
 }
 

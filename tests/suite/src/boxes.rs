@@ -242,6 +242,36 @@ pub fn many_blocks(backend: &mut impl BoxBackend) {
     }
 }
 
+/// Rows about as long as the steps that kernels take, in every pair: shorter, of whole steps, and with a rest. The bytes between
+/// the rows stay as they are.
+pub fn rows_about_as_long_as_steps(backend: &mut impl BoxBackend) {
+    let layout = |pad| {
+        [2, 1, 0].map(|place| AxisLayout {
+            place,
+            pad: if place == 1 { pad } else { 0 },
+            backwards: false,
+            broadcast: false,
+        })
+    };
+    for source in SourceType::ALL {
+        for output in Dtype::ALL {
+            for len in [31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 192, 255, 300] {
+                let extent = vec![2, 5, len];
+                let case = Case {
+                    source,
+                    order: ByteOrder::NATIVE,
+                    output,
+                    src: side(&extent, source.width(), &layout(3), 1, false),
+                    dst: side(&extent, output.width(), &layout(5), 2, false),
+                    extent,
+                    seed: len,
+                };
+                crops_like_the_oracle(backend, &case);
+            }
+        }
+    }
+}
+
 /// Instantiates these for a backend: `boxes!(module, cases, backend expression)`.
 #[macro_export]
 macro_rules! boxes {
@@ -263,6 +293,12 @@ macro_rules! boxes {
             #[test]
             fn refuses_a_box_that_does_not_fit() {
                 $crate::boxes::any_refusal(&mut $backend, $cases);
+            }
+
+            #[test]
+            #[cfg_attr(miri, ignore)]
+            fn crops_rows_about_as_long_as_steps() {
+                $crate::boxes::rows_about_as_long_as_steps(&mut $backend);
             }
 
             #[test]

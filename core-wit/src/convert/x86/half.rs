@@ -14,9 +14,8 @@ const BLOCK: usize = 64;
 #[repr(align(64))]
 struct Widened([u8; BLOCK * 4]);
 
-macro_rules! half_loops {
-    ($loop:ident, $convert:ident, $widen_loop:ident, $widen:ident,
-     $wide:literal, $features:literal, $bytes:literal, |$from:ident, $to:ident| $step:expr) => {
+macro_rules! half_rows {
+    ($convert:ident, $widen:ident, $wide:literal, $features:literal, $bytes:literal, |$from:ident, $to:ident| $step:expr) => {
         /// float16 -> float32, a row.
         #[inline]
         #[target_feature(enable = $features)]
@@ -29,13 +28,6 @@ macro_rules! half_loops {
                 unsafe { $step };
             }
             row::<F16, F32, $wide>(rest, to_rest);
-        }
-
-        /// float16 -> float32.
-        #[target_feature(enable = $features)]
-        pub(in crate::convert) unsafe fn $widen_loop(rows: Rows) {
-            // SAFETY: the caller vouches for the rows.
-            unsafe { rows.each((2, 4), |src, dst| $widen(src, dst)) };
         }
 
         /// float16 -> float32 -> the output, a row.
@@ -56,29 +48,34 @@ macro_rules! half_loops {
             $widen(rest, widened);
             row::<F32, O, $wide>(widened, to_rest);
         }
-
-        /// float16 -> float32 -> the output.
-        #[target_feature(enable = $features)]
-        pub(in crate::convert) unsafe fn $loop<O: Element>(rows: Rows)
-        where
-            F32: Lane<O>,
-        {
-            // SAFETY: the caller vouches for the rows.
-            unsafe { rows.each(widths::<F16, O>(), |src, dst| $convert::<O>(src, dst)) };
-        }
     };
 }
-half_loops!(half_avx2, half_row_avx2, widen_avx2, widen_row_avx2, false, "avx2,fma,f16c", 16, |from, to| {
+half_rows!(half_row_avx2, widen_row_avx2, false, "avx2,fma,f16c", 16, |from, to| {
     _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(from)))
 });
 // Blocks are stored as they will be loaded: a load of two stores' bytes would have to wait for both.
-half_loops!(
-    half_avx512,
+half_rows!(
     half_row_avx512,
-    widen_avx512,
     widen_row_avx512,
     true,
     "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     32,
     |from, to| _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256(from)))
 );
+
+/// float16 -> float32.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+pub(in crate::convert) unsafe fn widen_avx512(rows: Rows) {
+    // SAFETY: the caller vouches for the rows.
+    unsafe { rows.each((2, 4), |src, dst| widen_row_avx512(src, dst)) };
+}
+
+/// float16 -> float32 -> the output.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+pub(in crate::convert) unsafe fn half_avx512<O: Element>(rows: Rows)
+where
+    F32: Lane<O>,
+{
+    // SAFETY: the caller vouches for the rows.
+    unsafe { rows.each(widths::<F16, O>(), |src, dst| half_row_avx512::<O>(src, dst)) };
+}

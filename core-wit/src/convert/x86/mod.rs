@@ -3,12 +3,14 @@
 //! Every loop here needs the instructions of its level: [`Flat`](super::flat::Flat) takes it only where the CPU has
 //! them. What a loop demands of its rows is said by [`Rows::each`].
 
+mod avx2;
 mod bf16;
 mod half;
 mod half_to_bytes;
 mod stream;
 
-pub(super) use half::{half_avx2, half_avx512, widen_avx2};
+pub(super) use avx2::by_hand as by_hand_avx2;
+pub(super) use half::half_avx512;
 pub(super) use stream::{STREAM_AVX2, STREAM_AVX512};
 
 use half::widen_avx512;
@@ -18,12 +20,6 @@ use super::flat::{Loop, row, widths};
 use super::lane::Lane;
 use super::rows::Rows;
 use crate::{Dtype, SourceType};
-
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn avx2<S: Element + Lane<O>, O: Element>(rows: Rows) {
-    // SAFETY: the caller vouches for the rows.
-    unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O, false>(src, dst)) };
-}
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 pub(super) unsafe fn avx512<S: Element + Lane<O>, O: Element>(rows: Rows) {
