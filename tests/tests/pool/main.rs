@@ -8,3 +8,4 @@ mod memory;
 mod metering;
 mod order;
 mod support;
+mod tickets;
