@@ -9,7 +9,11 @@ use std::collections::BinaryHeap;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 use std::time::{Duration, Instant};
+
+/// Between two looks at the answers while as many calls run as can.
+const NAP: Duration = Duration::from_micros(200);
 
 struct Scheduler<'a> {
     pool: &'a PlannerPool,
@@ -50,12 +54,16 @@ pub(crate) fn capacity(arrays: &[ArrayMetadata], tenants: usize) -> f64 {
     let (started, cpu, mut calls) = (Instant::now(), process_cpu(), 0u32);
     (0..tenants).for_each(|tenant| scheduler.submit(tenant, started));
     while started.elapsed() < 2 * SECOND {
-        let answered = scheduler.taken.recv().expect("an answer");
-        scheduler.submit(answered.tenant, answered.due);
-        calls += 1;
+        while let Ok(answered) = scheduler.taken.try_recv() {
+            scheduler.submit(answered.tenant, answered.due);
+            calls += 1;
+        }
+        thread::sleep(NAP);
     }
     let (calls, seconds) = (f64::from(calls), started.elapsed().as_secs_f64());
     let (name, used) = (format!("plan, {tenants} tickets"), process_cpu() - cpu);
+    let (v, i) = crate::switches();
+    println!("  since start: {v} voluntary, {i} involuntary, {calls} calls here");
     println!("{name:<44} {:>9.0} a second, {:>6.1} us of CPU time each", calls / seconds, 1e6 * used / calls);
     (0..tenants).for_each(|_| drop(scheduler.taken.recv()));
     calls / seconds
@@ -83,14 +91,15 @@ pub(crate) fn open_loop(
     };
     while let Some(Reverse((due, tenant))) = arrivals.pop() {
         loop {
+            while let Ok(answered) = scheduler.taken.try_recv() {
+                take(&mut latencies, answered);
+                pending -= 1;
+            }
             let left = due.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            if let Ok(answered) = scheduler.taken.recv_timeout(left) {
-                take(&mut latencies, answered);
-                pending -= 1;
-            }
+            thread::sleep(left);
         }
         latencies.late.push(due.elapsed());
         scheduler.submit(tenant, due);

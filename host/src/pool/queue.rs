@@ -31,15 +31,15 @@ pub(super) struct Queue {
     pub(super) sandbox: Arc<Sandbox>,
     closed: AtomicBool,
     state: Mutex<State>,
-    /// Rings for the pool's threads.
-    bell: Condvar,
+    /// Ring for the pool's threads, of each class.
+    bells: [Condvar; 2],
 }
 
 impl Queue {
     pub(super) fn new(config: PoolConfig, sandbox: Arc<Sandbox>) -> Queue {
         let (places, most_running) = (config.running, config.running.saturating_mul(SHARED_BY));
         let state = State { places, most_running, most_standing: config.standing, ..State::default() };
-        Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::new(state), bell: Condvar::new() }
+        Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::new(state), bells: Default::default() }
     }
 
     /// Instances at a time: of calls that run, and of those that stand still, on threads of callers and of the pool.
@@ -86,7 +86,7 @@ impl Queue {
         state.tenants.values().flat_map(|tenant| &tenant.waiting).for_each(|turn| turn.wake());
         let submitted = state.take_all_submitted();
         drop(state);
-        self.bell.notify_all();
+        self.bells.iter().for_each(Condvar::notify_all);
         submitted.iter().for_each(|call| call.refuse(Kind::Closed));
         self.sandbox.interrupt();
     }
@@ -187,12 +187,10 @@ impl Queue {
     /// Fills the free places and wakes whoever got one. A thread of the pool takes the next call by itself when it has `ended` one.
     fn admit(&self, mut state: MutexGuard<'_, State>, ended: bool) {
         let admitted = state.admit_next(ended);
-        let summoned = state.summon();
+        let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon(Instant::now()) };
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
-        if summoned {
-            self.bell.notify_one();
-        }
+        self.wake_threads(called);
     }
 
     fn wait(&self, turn: &Arc<Turn>, max_wait: Duration) -> Result<(), Kind> {

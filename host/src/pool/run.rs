@@ -3,6 +3,7 @@
 use super::error::Kind;
 use super::queue::Queue;
 use super::turn::Turn;
+use super::worker::Class;
 use crate::sandbox::{Stop, Watch};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ pub(super) struct Run {
     pub turn: Arc<Turn>,
     deadline: Duration,
     max_wait: Duration,
-    /// On a thread of the pool's: calls that stand still below this one.
-    below: Option<usize>,
+    /// On a thread of the pool's: which, and calls that stand still below this one.
+    on: Option<(Class, usize)>,
     times: Mutex<Times>,
 }
 
@@ -45,16 +46,27 @@ impl Run {
         turn: Arc<Turn>,
         (deadline, max_wait): (Duration, Duration),
         waited: Duration,
-        below: Option<usize>,
+        on: Option<(Class, usize)>,
     ) -> Run {
-        Run { queue, turn, deadline, max_wait, below, times: Mutex::new(Times::begin(waited)) }
+        Run { queue, turn, deadline, max_wait, on, times: Mutex::new(Times::begin(waited)) }
     }
 
     /// How long it has run and waited, and why it was ended from outside, if it was.
     pub(super) fn times(&self) -> Times {
         let mut times = *self.lock();
-        times.ran += times.since.elapsed();
+        let (ran, waited) = self.ran(&times);
+        (times.ran, times.waited) = (ran, waited);
         times
+    }
+
+    /// How long it has run and waited by now. On a thread that others go before, it runs while it computes.
+    fn ran(&self, times: &Times) -> (Duration, Duration) {
+        let there = times.since.elapsed();
+        let ran = match self.on {
+            Some((Class::Long, _)) => cpu_time().saturating_sub(times.cpu).min(there),
+            _ => there,
+        };
+        (times.ran + ran, times.waited + (there - ran))
     }
 
     /// Its CPU time since it last stood still.
@@ -93,7 +105,7 @@ impl Run {
             return Ok(());
         };
         loop {
-            call.run(below + 1, false);
+            call.run(Class::Short, below + 1, false);
             if begun.elapsed() > left {
                 break;
             }
@@ -126,15 +138,18 @@ impl Times {
 impl Watch for Run {
     fn tick(&self) -> Result<(), Stop> {
         let mut times = self.lock();
+        let (ran, waited) = self.ran(&times);
         let ended = if self.turn.is_cancelled() {
             Err(Kind::Cancelled)
         } else if self.queue.is_closed() {
             Err(Kind::Closed)
-        } else if times.ran + times.since.elapsed() >= self.deadline {
+        } else if ran >= self.deadline {
             return Err(Stop::Deadline);
         } else {
-            match self.below {
-                Some(below) => self.help(&mut times, below),
+            match self.on {
+                Some((Class::Short, below)) => self.help(&mut times, below),
+                Some((Class::Long, _)) if waited > self.max_wait => Err(Kind::MaxWait),
+                Some((Class::Long, _)) => Ok(()),
                 None => self.give_way(&mut times),
             }
         };

@@ -8,6 +8,7 @@ use super::queue::Queue;
 use super::run::Run;
 use super::turn::Turn;
 use super::work::perform;
+use super::worker::Class;
 use crate::sandbox::Watch;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,10 +46,10 @@ impl Submitted {
 
     /// Runs on this thread, one of the pool's, over calls that stand still `below`. It was taken from the line before. Where `others`
     /// wait, lighter ones come first.
-    pub(super) fn run(&self, below: usize, others: bool) {
+    pub(super) fn run(&self, class: Class, below: usize, others: bool) {
         let limits = &self.limits;
         let times = (limits.deadline, limits.max_wait);
-        let run = Run::start(self.queue.clone(), self.turn.clone(), times, self.at.elapsed(), Some(below));
+        let run = Run::start(self.queue.clone(), self.turn.clone(), times, self.at.elapsed(), Some((class, below)));
         let run = Arc::new(run);
         let refused = if self.turn.is_cancelled() {
             Some(Kind::Cancelled)

@@ -1,17 +1,18 @@
 //! Calls that were submitted: they stand in line, tenant after tenant, for the pool's own threads.
 //!
-//! A thread that has ended a call takes the next without being woken. Where all are busy, and one of them with a call of a much heavier
-//! tenant than the one that submits, that call is interrupted and stands still, and its thread runs the other in between.
+//! A thread that has ended a call takes the next without being woken. Calls of tenants that lately had a long one are left to threads of
+//! their own. Where all others are busy, and one of them with a call of a much heavier tenant than the one that submits (the first long one
+//! of its tenant), that call is interrupted and stands still, and its thread runs the other in between.
 
 use super::super::error::{Kind, PoolError};
 use super::super::run::DEEPEST;
 use super::super::submitted::Submitted;
 use super::super::turn::Turn;
-use super::super::worker;
+use super::super::worker::{self, Class};
 use super::Queue;
 use super::places::{State, Tenant, is_heavier};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Calls that have waited for too long are looked for so often.
@@ -23,16 +24,23 @@ pub(super) struct Line {
     pub(super) tenants: VecDeque<Arc<str>>,
     /// Calls on the pool's threads.
     busy: Vec<Busy>,
-    threads: usize,
-    /// Of those, the ones that sleep and were not called.
-    idle: usize,
-    /// Those that were called and are not awake yet.
-    summoned: usize,
+    threads: [Threads; 2],
     swept: Option<Instant>,
+}
+
+/// The threads of a class.
+#[derive(Clone, Copy, Default)]
+struct Threads {
+    alive: usize,
+    /// Of those, the ones that sleep and were not called.
+    asleep: usize,
+    /// Those that were called and are not awake yet.
+    called: usize,
 }
 
 struct Busy {
     turn: Arc<Turn>,
+    class: Class,
     /// Runs since then; `None` while it stands still.
     since: Option<Instant>,
     /// Calls that stand still on its thread.
@@ -50,6 +58,15 @@ impl Line {
     fn of(&mut self, turn: &Arc<Turn>) -> Option<&mut Busy> {
         self.busy.iter_mut().find(|busy| Arc::ptr_eq(&busy.turn, turn))
     }
+
+    /// Calls a thread that sleeps, if there is one; it is to be woken.
+    fn call(&mut self, class: Class) -> bool {
+        let threads = &mut self.threads[class as usize];
+        let calls = threads.asleep > 0;
+        threads.asleep -= usize::from(calls);
+        threads.called += usize::from(calls);
+        calls
+    }
 }
 
 impl Busy {
@@ -60,29 +77,37 @@ impl Busy {
 }
 
 impl State {
+    /// Whether threads of a class take a tenant's next call: long ones have threads of their own, where the system had any.
+    fn is_for(&self, class: Class, tenant: &Tenant, now: Instant) -> bool {
+        match class {
+            Class::Short => !tenant.is_long(now) || self.line.threads[Class::Long as usize].alive == 0,
+            Class::Long => tenant.is_long(now),
+        }
+    }
+
     /// Every call that waits to run on a thread of the pool.
     pub(super) fn take_all_submitted(&mut self) -> Vec<Arc<Submitted>> {
         self.line.tenants.clear();
-        let tenants = self.tenants.values_mut();
-        tenants
-            .flat_map(|tenant| {
-                tenant.in_line = false;
-                std::mem::take(&mut tenant.submitted)
-            })
-            .collect()
+        let take = |tenant: &mut Tenant| {
+            tenant.in_line = false;
+            std::mem::take(&mut tenant.submitted)
+        };
+        self.tenants.values_mut().flat_map(take).collect()
     }
 
     /// The first call in line that may run, of a tenant that is `meant`; it runs from now on.
     fn take_submitted(
         &mut self,
+        class: Class,
         now: Instant,
         below: usize,
-        meant: impl Fn(&State, &Arc<str>) -> bool,
+        meant: impl Fn(&State, &Arc<str>, &Tenant) -> bool,
     ) -> Option<Arc<Submitted>> {
         loop {
             // Those without waiting calls, or unknown by now, leave the line.
             let at = self.line.tenants.iter().position(|name| {
-                let may_run = |tenant: &Tenant| tenant.submitted.is_empty() || tenant.may_run() && meant(self, name);
+                let may_run =
+                    |tenant: &Tenant| tenant.submitted.is_empty() || tenant.may_run() && meant(self, name, tenant);
                 self.tenants.get(name).is_none_or(may_run)
             })?;
             let name = self.line.tenants.remove(at)?;
@@ -94,31 +119,32 @@ impl State {
             }
             let Some(call) = call else { continue };
             tenant.running += 1;
-            self.line.busy.push(Busy { turn: call.turn.clone(), since: Some(now), below });
+            self.line.busy.push(Busy { turn: call.turn.clone(), class, since: Some(now), below });
             return Some(call);
         }
     }
 
-    /// Whether a thread that sleeps has a call to run; then it is to be woken.
-    pub(super) fn summon(&mut self) -> bool {
-        let may_run = |name: &Arc<str>| {
-            self.tenants.get(name).is_some_and(|tenant| !tenant.submitted.is_empty() && tenant.may_run())
-        };
-        let summons = self.line.idle > 0 && self.line.tenants.iter().any(may_run);
-        if summons {
-            self.line.idle -= 1;
-            self.line.summoned += 1;
-        }
-        summons
+    /// Calls the threads that sleep while there is something for them; they are to be woken.
+    pub(super) fn summon(&mut self, now: Instant) -> [bool; 2] {
+        [Class::Short, Class::Long].map(|class| {
+            let may_run =
+                |tenant: &Tenant| !tenant.submitted.is_empty() && tenant.may_run() && self.is_for(class, tenant, now);
+            self.line.threads[class as usize].asleep > 0
+                && self.line.tenants.iter().any(|name| self.tenants.get(name).is_some_and(may_run))
+                && self.line.call(class)
+        })
     }
 
     /// Whether a call on a thread of the pool would stand still for one of this tenant.
     fn would_give_way(&self, name: &Arc<str>, now: Instant) -> bool {
-        let own = self.load(name, now);
-        self.line.busy.iter().any(|busy| {
-            let at_work = busy.since.is_some() && busy.below < DEEPEST && busy.turn.tenant != *name;
-            at_work && is_heavier(self.load(&busy.turn.tenant, now) + busy.so_far(now), own)
-        })
+        let at_work = |busy: &&Busy| {
+            busy.class == Class::Short && busy.since.is_some() && busy.below < DEEPEST && busy.turn.tenant != *name
+        };
+        self.line
+            .busy
+            .iter()
+            .filter(at_work)
+            .any(|busy| is_heavier(self.load(&busy.turn.tenant, now) + busy.so_far(now), self.load(name, now)))
     }
 
     /// Calls that have waited for as long as they may.
@@ -154,48 +180,62 @@ impl Queue {
             return Err(PoolError::over(name, Kind::Waiting, "calls would wait", waiting as u64 + 1, most as u64));
         }
         tenant.submitted.push_back(call.clone());
+        let class = if tenant.is_long(call.at) { Class::Long } else { Class::Short };
+        let may_run = tenant.may_run();
         if !std::mem::replace(&mut tenant.in_line, true) {
             state.line.tenants.push_back(name.clone());
         }
-        let starts = state.line.idle == 0 && state.line.threads < self.config.running;
+        let mut wakes = [false; 2];
+        let threads = &mut state.line.threads[class as usize];
+        let starts = may_run && threads.asleep == 0 && threads.alive < self.config.running;
         if starts {
-            state.line.threads += 1;
-            drop(state);
-            return self.start_thread();
+            threads.alive += 1;
+        } else if may_run {
+            wakes[class as usize] = state.line.call(class);
         }
-        let summoned = state.summon();
-        let interrupts = !summoned && state.would_give_way(name, call.at);
+        let busy = class == Class::Short && may_run && !starts && !wakes[0];
+        let interrupts = busy && state.would_give_way(name, call.at);
         drop(state);
-        if summoned {
-            self.bell.notify_one();
+        if starts {
+            self.start_thread(class);
         }
+        self.wake_threads(wakes);
         if interrupts {
             self.sandbox.interrupt();
         }
         Ok(())
     }
 
+    /// Wakes one thread of each class that was called.
+    pub(super) fn wake_threads(&self, called: [bool; 2]) {
+        for (bell, _) in self.bells.iter().zip(called).filter(|(_, called)| *called) {
+            bell.notify_one();
+        }
+    }
+
     /// Without any thread, calls that wait are refused.
-    fn start_thread(self: &Arc<Self>) -> Result<(), PoolError> {
-        let Err(error) = worker::start(self.clone()) else { return Ok(()) };
+    fn start_thread(self: &Arc<Self>, class: Class) {
+        let Err(error) = worker::start(self.clone(), class) else { return };
         log::warn!("no thread for submitted calls: {error}");
         let mut state = self.lock();
-        state.line.threads -= 1;
-        let refused = if state.line.threads == 0 { state.take_all_submitted() } else { Vec::new() };
+        state.line.threads[class as usize].alive -= 1;
+        let none = state.line.threads[Class::Short as usize].alive == 0;
+        let refused = if none { state.take_all_submitted() } else { Vec::new() };
+        let called = state.summon(Instant::now());
         drop(state);
+        self.wake_threads(called);
         refused.iter().for_each(|call| call.refuse(Kind::System));
-        Ok(())
     }
 
     /// The next call for a thread of the pool, which sleeps until there is one, and whether others wait; `None` once the pool is closed.
-    pub(in super::super) fn next(&self) -> Option<(Arc<Submitted>, bool)> {
+    pub(in super::super) fn next(&self, class: Class) -> Option<(Arc<Submitted>, bool)> {
         let mut state = self.lock();
         loop {
+            let now = Instant::now();
             if self.is_closed() {
-                state.line.threads -= 1;
+                state.line.threads[class as usize].alive -= 1;
                 return None;
             }
-            let now = Instant::now();
             let expired = state.expired(now);
             if !expired.is_empty() {
                 drop(state);
@@ -203,20 +243,19 @@ impl Queue {
                 state = self.lock();
                 continue;
             }
-            if let Some(call) = state.take_submitted(now, 0, |_, _| true) {
-                let others = !state.line.tenants.is_empty();
-                let summoned = others && state.summon();
+            if let Some(call) = state.take_submitted(class, now, 0, |state, _, tenant| state.is_for(class, tenant, now))
+            {
+                let others = class == Class::Short && !state.line.tenants.is_empty();
+                let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon(now) };
                 drop(state);
-                if summoned {
-                    self.bell.notify_one();
-                }
+                self.wake_threads(called);
                 return Some((call, others));
             }
-            state.line.idle += 1;
-            while state.line.summoned == 0 && !self.is_closed() {
-                state = self.bell.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
-            }
-            state.line.summoned = state.line.summoned.saturating_sub(1);
+            state.line.threads[class as usize].asleep += 1;
+            let sleeps = |state: &mut State| state.line.threads[class as usize].called == 0 && !self.is_closed();
+            state = self.bells[class as usize].wait_while(state, sleeps).unwrap_or_else(PoisonError::into_inner);
+            let called = &mut state.line.threads[class as usize].called;
+            *called = called.saturating_sub(1);
         }
     }
 
@@ -234,8 +273,9 @@ impl Queue {
         let (name, own) = (&turn.tenant, state.line.of(turn)?);
         let (so_far, below) = (own.so_far(now), own.below + 1);
         let load = state.load(name, now) + so_far;
-        let light = |state: &State, other: &Arc<str>| other != name && is_heavier(load, state.load(other, now));
-        let call = state.take_submitted(now, below, light);
+        let call = state.take_submitted(Class::Short, now, below, |_, other, tenant| {
+            other != name && !tenant.is_long(now) && is_heavier(load, tenant.load.now(now))
+        });
         let expired = state.expired(now);
         if call.is_some()
             && let Some(own) = state.line.of(turn)
@@ -243,6 +283,8 @@ impl Queue {
             && let Some(tenant) = state.tenants.get_mut(name)
         {
             tenant.load.add(computed(), now);
+            // Longer than the others by so much.
+            tenant.long = Some(now);
         }
         drop(state);
         expired.iter().for_each(|call| call.refuse(Kind::MaxWait));
