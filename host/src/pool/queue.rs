@@ -180,6 +180,7 @@ impl Queue {
         state.stop_running(turn, computed);
         if let (Some(tenant), Some((used, refused))) = (state.tenants.get_mut(&turn.tenant), ended) {
             tenant.counted.add(used, refused);
+            tenant.load.end();
         }
         self.admit(state, true);
     }
@@ -187,7 +188,7 @@ impl Queue {
     /// Fills the free places and wakes whoever got one. A thread of the pool takes the next call by itself when it has `ended` one.
     fn admit(&self, mut state: MutexGuard<'_, State>, ended: bool) {
         let admitted = state.admit_next(ended);
-        let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon(Instant::now()) };
+        let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon() };
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
         self.wake_threads(called);

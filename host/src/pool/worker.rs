@@ -18,9 +18,9 @@ const NICE: i32 = 10;
 /// What a thread is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Calls of tenants that had only short ones lately.
+    /// Calls of tenants whose calls are short, or not known.
     Short,
-    /// Calls of tenants that had a long one.
+    /// Calls of tenants whose calls take long.
     Long,
 }
 

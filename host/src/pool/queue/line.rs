@@ -1,6 +1,6 @@
 //! Calls that were submitted: they stand in line, tenant after tenant, for the pool's own threads.
 //!
-//! A thread that has ended a call takes the next without being woken. Calls of tenants that lately had a long one are left to threads of
+//! A thread that has ended a call takes the next without being woken. Calls of tenants whose calls take long are left to threads of
 //! their own. Where all others are busy, and one of them with a call of a much heavier tenant than the one that submits (the first long one
 //! of its tenant), that call is interrupted and stands still, and its thread runs the other in between.
 
@@ -78,10 +78,10 @@ impl Busy {
 
 impl State {
     /// Whether threads of a class take a tenant's next call: long ones have threads of their own, where the system had any.
-    fn is_for(&self, class: Class, tenant: &Tenant, now: Instant) -> bool {
+    fn is_for(&self, class: Class, tenant: &Tenant) -> bool {
         match class {
-            Class::Short => !tenant.is_long(now) || self.line.threads[Class::Long as usize].alive == 0,
-            Class::Long => tenant.is_long(now),
+            Class::Short => !tenant.is_long() || self.line.threads[Class::Long as usize].alive == 0,
+            Class::Long => tenant.is_long(),
         }
     }
 
@@ -125,10 +125,10 @@ impl State {
     }
 
     /// Calls the threads that sleep while there is something for them; they are to be woken.
-    pub(super) fn summon(&mut self, now: Instant) -> [bool; 2] {
+    pub(super) fn summon(&mut self) -> [bool; 2] {
         [Class::Short, Class::Long].map(|class| {
             let may_run =
-                |tenant: &Tenant| !tenant.submitted.is_empty() && tenant.may_run() && self.is_for(class, tenant, now);
+                |tenant: &Tenant| !tenant.submitted.is_empty() && tenant.may_run() && self.is_for(class, tenant);
             self.line.threads[class as usize].asleep > 0
                 && self.line.tenants.iter().any(|name| self.tenants.get(name).is_some_and(may_run))
                 && self.line.call(class)
@@ -180,7 +180,7 @@ impl Queue {
             return Err(PoolError::over(name, Kind::Waiting, "calls would wait", waiting as u64 + 1, most as u64));
         }
         tenant.submitted.push_back(call.clone());
-        let class = if tenant.is_long(call.at) { Class::Long } else { Class::Short };
+        let class = if tenant.is_long() { Class::Long } else { Class::Short };
         let may_run = tenant.may_run();
         if !std::mem::replace(&mut tenant.in_line, true) {
             state.line.tenants.push_back(name.clone());
@@ -221,7 +221,7 @@ impl Queue {
         state.line.threads[class as usize].alive -= 1;
         let none = state.line.threads[Class::Short as usize].alive == 0;
         let refused = if none { state.take_all_submitted() } else { Vec::new() };
-        let called = state.summon(Instant::now());
+        let called = state.summon();
         drop(state);
         self.wake_threads(called);
         refused.iter().for_each(|call| call.refuse(Kind::System));
@@ -243,10 +243,9 @@ impl Queue {
                 state = self.lock();
                 continue;
             }
-            if let Some(call) = state.take_submitted(class, now, 0, |state, _, tenant| state.is_for(class, tenant, now))
-            {
+            if let Some(call) = state.take_submitted(class, now, 0, |state, _, tenant| state.is_for(class, tenant)) {
                 let others = class == Class::Short && !state.line.tenants.is_empty();
-                let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon(now) };
+                let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon() };
                 drop(state);
                 self.wake_threads(called);
                 return Some((call, others));
@@ -274,7 +273,7 @@ impl Queue {
         let (so_far, below) = (own.so_far(now), own.below + 1);
         let load = state.load(name, now) + so_far;
         let call = state.take_submitted(Class::Short, now, below, |_, other, tenant| {
-            other != name && !tenant.is_long(now) && is_heavier(load, tenant.load.now(now))
+            other != name && !tenant.is_long() && is_heavier(load, tenant.load.now(now))
         });
         let expired = state.expired(now);
         if call.is_some()
@@ -283,8 +282,6 @@ impl Queue {
             && let Some(tenant) = state.tenants.get_mut(name)
         {
             tenant.load.add(computed(), now);
-            // Longer than the others by so much.
-            tenant.long = Some(now);
         }
         drop(state);
         expired.iter().for_each(|call| call.refuse(Kind::MaxWait));

@@ -13,9 +13,6 @@ use std::time::{Duration, Instant};
 /// A call gives way to a tenant that has lately run for less than a [`TIMES_MORE`]th, by more than this, seconds.
 const MORE: f64 = 0.002;
 const TIMES_MORE: f64 = 2.0;
-/// A tenant had no long call, one of more than [`MORE`], for so long: its next one may be short.
-const FORGET: Duration = Duration::from_secs(1);
-
 /// Whether a call gives way: its tenant's load, with what it has run so far, and the other's.
 pub(super) fn is_heavier(load: f64, other: f64) -> bool {
     load > TIMES_MORE * other + MORE
@@ -59,8 +56,6 @@ pub(super) struct Tenant {
     pub(super) in_ring: bool,
     pub(super) submitted: VecDeque<Arc<Submitted>>,
     pub(super) in_line: bool,
-    /// When it last had a long call.
-    pub(super) long: Option<Instant>,
     pub(super) load: Load,
     pub(super) counted: Counted,
 }
@@ -74,7 +69,6 @@ impl Tenant {
             in_ring: false,
             submitted: VecDeque::new(),
             in_line: false,
-            long: None,
             load: Load::new(Instant::now()),
             counted: Counted::new(),
         }
@@ -85,17 +79,9 @@ impl Tenant {
         self.waiting.len() + self.submitted.len()
     }
 
-    /// Whether it lately had a long call.
-    pub(super) fn is_long(&self, now: Instant) -> bool {
-        self.long.is_some_and(|long| now.saturating_duration_since(long) < FORGET)
-    }
-
-    /// A call has computed for so long.
-    fn computed(&mut self, time: Duration, now: Instant) {
-        self.load.add(time, now);
-        if time.as_secs_f64() > MORE {
-            self.long = Some(now);
-        }
+    /// Whether its calls take long.
+    pub(super) fn is_long(&self) -> bool {
+        self.load.a_call() > MORE
     }
 
     /// Whether one more may run.
@@ -137,7 +123,7 @@ impl State {
         }
         if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
             tenant.running -= 1;
-            tenant.computed(computed, Instant::now());
+            tenant.load.add(computed, Instant::now());
         }
     }
 
