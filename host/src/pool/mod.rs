@@ -5,8 +5,9 @@
 //! there is no I/O. No tenant sees another's memory, and whatever a document or a box makes the guest do (run on, trap, ask for
 //! memory), it costs that call alone.
 //!
-//! **Threads.** A call runs on the thread that makes it, so it works under any runtime; call it where blocking is allowed. The pool
-//! has no threads but the process's one clock for deadlines, which sleeps while nothing runs.
+//! **Threads.** A call ([`Tenant::plan`]) runs on the thread that makes it, so it works under any runtime; call it where blocking is
+//! allowed. A job that is submitted ([`Tenant::submit`]) runs on a thread of the pool's, which starts when it is first needed; so one
+//! thread serves any number of tenants. Beside these there is the process's clock for deadlines, which sleeps while nothing runs.
 //!
 //! **Order.** [`PoolConfig::running`] long calls run at a time; with short ones, four times as many. The others wait, in a bounded
 //! queue for each tenant; tenants take turns, whatever the number and length of their calls. A call of a tenant that has lately run for longer gives way while one of another waits:

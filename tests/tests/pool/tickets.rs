@@ -312,7 +312,8 @@ fn a_long_submitted_call_gets_its_turns_among_short_ones_without_end() {
 fn endless_submitted_work_meets_the_deadline() {
     let _alone = alone();
     let pool = pool(Long::limits(TenantLimits::default()), 2);
-    let error = crate::support::soon_refused("endless work", || pool.tenant("mallory").submit(long()).wait());
+    let job = long();
+    let error = crate::support::soon_refused("endless work", || pool.tenant("mallory").submit(job).wait());
     assert_eq!((error.kind, error.limit), (Kind::Deadline, Some(50_000_000)), "{error}");
     assert!(error.used.run_time >= Duration::from_millis(50), "{:?}", error.used);
 }
@@ -358,13 +359,13 @@ fn a_forked_child_is_refused_and_may_make_a_pool_of_its_own() {
     // SAFETY: the child runs Rust code only until it exits, as Python's fork does; it takes no lock that another thread may hold.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let ok = std::panic::catch_unwind(|| {
+        let ok = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let error = submit(&parent, "alice").wait().expect_err("the parent's");
             assert_eq!(error.kind, Kind::System, "{error}");
             let own = pool(patient(), 2);
             assert!(submit(&own, "alice").wait().is_ok());
             drop(parent);
-        });
+        }));
         // SAFETY: ends the child without running what the parent would.
         unsafe { libc::_exit(i32::from(ok.is_err())) };
     }
