@@ -74,16 +74,6 @@ fn cpu(clock: libc::clockid_t) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-fn switches() -> (i64, i64) {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: experiment
-    unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        let u = usage.assume_init();
-        (u.ru_nvcsw, u.ru_nivcsw)
-    }
-}
-
 fn thread_cpu() -> f64 {
     cpu(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -174,13 +164,6 @@ fn main() {
     }
     let has = |name: &str| form.as_deref().is_none_or(|form| form == name);
     let lost = || println!("{:<44} {:.2} % of the time", "lost in gaps of 0.5 ms by threads that spin", 100.0 * gaps());
-    if std::env::var_os("ONLY").is_some() {
-        for _ in 0..3 {
-            tickets::capacity(&arrays, TENANTS);
-            threads::capacity(&arrays, 2);
-        }
-        return;
-    }
     if has("tickets") {
         tickets::capacity(&arrays, 1);
         tickets::capacity(&arrays, 2);

@@ -31,8 +31,6 @@ pub(crate) fn capacity(arrays: &[ArrayMetadata], threads: u64) -> f64 {
     });
     let calls = done.into_inner() as f64;
     let (name, used) = (format!("plan, {threads} threads"), process_cpu() - cpu);
-    let (v, i) = crate::switches();
-    println!("  since start: {v} voluntary, {i} involuntary, {calls} calls here");
     println!("{name:<44} {:>9.0} a second, {:>6.1} us of CPU time each", calls / 2.0, 1e6 * used / calls);
     calls / 2.0
 }

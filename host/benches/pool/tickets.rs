@@ -62,8 +62,6 @@ pub(crate) fn capacity(arrays: &[ArrayMetadata], tenants: usize) -> f64 {
     }
     let (calls, seconds) = (f64::from(calls), started.elapsed().as_secs_f64());
     let (name, used) = (format!("plan, {tenants} tickets"), process_cpu() - cpu);
-    let (v, i) = crate::switches();
-    println!("  since start: {v} voluntary, {i} involuntary, {calls} calls here");
     println!("{name:<44} {:>9.0} a second, {:>6.1} us of CPU time each", calls / seconds, 1e6 * used / calls);
     (0..tenants).for_each(|_| drop(scheduler.taken.recv()));
     calls / seconds

@@ -13,6 +13,8 @@ pub(super) const DEEPEST: usize = 3;
 /// A call stands still for others on its thread for so long, and so many times its own running time.
 const AT_ONCE: Duration = Duration::from_millis(20);
 const TIMES_OWN: u32 = 4;
+/// Not before it has gone on for so long after its first tick.
+const SURE: Duration = Duration::from_millis(1);
 
 pub(super) struct Run {
     pub queue: Arc<Queue>,
@@ -35,6 +37,8 @@ pub(super) struct Times {
     pub since: Instant,
     /// The thread's CPU time then.
     pub cpu: Duration,
+    /// When it was first asked.
+    ticked: Option<Instant>,
     /// Why it was ended while it waited.
     pub ended: Option<Kind>,
 }
@@ -97,6 +101,10 @@ impl Run {
     /// Stands still while calls of lighter tenants run on its thread.
     fn help(&self, times: &mut Times, below: usize) -> Result<(), Kind> {
         let begun = Instant::now();
+        // One that the machine kept from its core would have ended since its first tick.
+        if begun - *times.ticked.get_or_insert(begun) < SURE {
+            return Ok(());
+        }
         let ran = times.ran + (begun - times.since);
         let Some(left) = (AT_ONCE + TIMES_OWN * ran).checked_sub(times.helped).filter(|_| below < DEEPEST) else {
             return Ok(());
@@ -105,7 +113,7 @@ impl Run {
             return Ok(());
         };
         loop {
-            call.run(Class::Short, below + 1, false);
+            call.run(Class::Short, below + 1);
             if begun.elapsed() > left {
                 break;
             }
@@ -124,7 +132,7 @@ impl Times {
     /// Of a call that begins now.
     pub(super) fn begin(waited: Duration) -> Times {
         let (ran, helped, since, cpu) = (Duration::ZERO, Duration::ZERO, Instant::now(), cpu_time());
-        Times { ran, waited, helped, since, cpu, ended: None }
+        Times { ran, waited, helped, since, cpu, ticked: None, ended: None }
     }
 
     /// Runs again, after it stood still.

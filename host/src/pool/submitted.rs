@@ -9,7 +9,6 @@ use super::run::Run;
 use super::turn::Turn;
 use super::work::perform;
 use super::worker::Class;
-use crate::sandbox::Watch;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,9 +43,8 @@ impl Submitted {
         Submitted { turn: Arc::new(turn), at: Instant::now(), limits, queue, task }
     }
 
-    /// Runs on this thread, one of the pool's, over calls that stand still `below`. It was taken from the line before. Where `others`
-    /// wait, lighter ones come first.
-    pub(super) fn run(&self, class: Class, below: usize, others: bool) {
+    /// Runs on this thread, one of the pool's, over calls that stand still `below`. It was taken from the line before.
+    pub(super) fn run(&self, class: Class, below: usize) {
         let limits = &self.limits;
         let times = (limits.deadline, limits.max_wait);
         let run = Run::start(self.queue.clone(), self.turn.clone(), times, self.at.elapsed(), Some((class, below)));
@@ -64,10 +62,6 @@ impl Submitted {
             refused.into_iter().for_each(|kind| self.refuse(kind));
             return;
         };
-        if others {
-            // What it says, the call will hear again at its first tick.
-            let _ = run.tick();
-        }
         task.run(&run, limits);
     }
 

@@ -34,8 +34,8 @@ pub(super) fn start(queue: Arc<Queue>, class: Class) -> io::Result<()> {
         if class == Class::Long {
             lower();
         }
-        while let Some((call, others)) = queue.next(class) {
-            call.run(class, 0, others);
+        while let Some(call) = queue.next(class) {
+            call.run(class, 0);
         }
     };
     thread::Builder::new().name(name.into()).stack_size(STACK_BYTES).spawn(body).map(drop)

@@ -67,6 +67,14 @@ impl Line {
         threads.called += usize::from(calls);
         calls
     }
+
+    /// Whether a thread is to be started, since there are fewer than `most` and none sleeps; it counts from now on.
+    fn starts(&mut self, class: Class, most: usize) -> bool {
+        let threads = &mut self.threads[class as usize];
+        let starts = threads.asleep + threads.called == 0 && threads.alive < most;
+        threads.alive += usize::from(starts);
+        starts
+    }
 }
 
 impl Busy {
@@ -122,6 +130,12 @@ impl State {
             self.line.busy.push(Busy { turn: call.turn.clone(), class, since: Some(now), below });
             return Some(call);
         }
+    }
+
+    /// Whether a long call could run.
+    fn has_long(&self) -> bool {
+        let is_long = |tenant: &Tenant| tenant.is_long() && !tenant.submitted.is_empty() && tenant.may_run();
+        self.line.tenants.iter().any(|name| self.tenants.get(name).is_some_and(is_long))
     }
 
     /// Calls the threads that sleep while there is something for them; they are to be woken.
@@ -186,11 +200,8 @@ impl Queue {
             state.line.tenants.push_back(name.clone());
         }
         let mut wakes = [false; 2];
-        let threads = &mut state.line.threads[class as usize];
-        let starts = may_run && threads.asleep == 0 && threads.alive < self.config.running;
-        if starts {
-            threads.alive += 1;
-        } else if may_run {
+        let starts = state.line.starts(class, self.config.running);
+        if !starts && may_run {
             wakes[class as usize] = state.line.call(class);
         }
         let busy = class == Class::Short && may_run && !starts && !wakes[0];
@@ -227,8 +238,8 @@ impl Queue {
         refused.iter().for_each(|call| call.refuse(Kind::System));
     }
 
-    /// The next call for a thread of the pool, which sleeps until there is one, and whether others wait; `None` once the pool is closed.
-    pub(in super::super) fn next(&self, class: Class) -> Option<(Arc<Submitted>, bool)> {
+    /// The next call for a thread of the pool, which sleeps until there is one; `None` once the pool is closed.
+    pub(in super::super) fn next(self: &Arc<Self>, class: Class) -> Option<Arc<Submitted>> {
         let mut state = self.lock();
         loop {
             let now = Instant::now();
@@ -243,12 +254,18 @@ impl Queue {
                 state = self.lock();
                 continue;
             }
+            // A tenant whose calls were not known to be long when they were submitted.
+            if class == Class::Short && state.has_long() && state.line.starts(Class::Long, self.config.running) {
+                drop(state);
+                self.start_thread(Class::Long);
+                state = self.lock();
+                continue;
+            }
             if let Some(call) = state.take_submitted(class, now, 0, |state, _, tenant| state.is_for(class, tenant)) {
-                let others = class == Class::Short && !state.line.tenants.is_empty();
                 let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon() };
                 drop(state);
                 self.wake_threads(called);
-                return Some((call, others));
+                return Some(call);
             }
             state.line.threads[class as usize].asleep += 1;
             let sleeps = |state: &mut State| state.line.threads[class as usize].called == 0 && !self.is_closed();
