@@ -1,6 +1,7 @@
 //! Turns and places, without threads.
 
 use super::*;
+use std::collections::VecDeque;
 
 /// A queue whose tenants wait with so many calls each, in this order of arrival. No place is shared.
 fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
