@@ -81,7 +81,7 @@ impl Tenant {
 
     /// Whether its calls take long.
     pub(super) fn is_long(&self) -> bool {
-        self.load.a_call() > MORE
+        self.load.a_call(Instant::now()) > MORE
     }
 
     /// Whether one more may run.
