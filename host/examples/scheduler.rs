@@ -2,15 +2,20 @@
 //!
 //!     cargo run --release --locked --example scheduler
 //!
-//! Each tenant submits jobs: a metadata document, crops, a batch. The scheduler validates and prices each one before it gives it
-//! a machine. Nothing is read, and nothing that a tenant sends can hurt another one.
+//! Each tenant sends jobs: a metadata document, crops, a batch. The scheduler validates and prices each one before it gives it
+//! a machine. It has one thread, which submits what comes next and takes what is answered; the pool's threads do the work.
+//! Nothing is read, and nothing that a tenant sends can hurt another one.
 
-use damacy::pool::{Arrays, Document, EstimateJob, Kind, PlanJob, PlannerPool, PoolConfig, TenantLimits};
+use damacy::pool::{
+    Kind, OwnedArrays, OwnedDocument, OwnedEstimateJob, OwnedPlanJob, PlannerPool, PoolConfig, PoolError, TenantLimits,
+    Validate,
+};
 use damacy::{BatchSpec, Dtype};
-use damacy_core::metadata::ZarrFormat;
+use damacy_core::metadata::{ArrayMetadata, ZarrFormat};
 use damacy_core::planner::SampleBox;
 use std::process::ExitCode;
-use std::thread;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 const TENANTS: u64 = 100;
@@ -23,6 +28,61 @@ struct Price {
     decode_waste: f64,
 }
 
+/// How far a tenant's job has come.
+enum Step {
+    /// Its document was parsed once, and later calls take the facts.
+    Parsed(Arc<[ArrayMetadata]>),
+    /// It can be planned.
+    Valid(Arc<[ArrayMetadata]>),
+    Priced(Price),
+}
+
+type Answered = (u64, Result<Step, PoolError>);
+
+struct Scheduler {
+    pool: PlannerPool,
+    spec: Arc<BatchSpec>,
+    answers: Sender<Answered>,
+}
+
+impl Scheduler {
+    /// Asks for a job's next step. The answer comes through the channel, from one of the pool's threads.
+    fn ask(&self, tenant: u64, step: Next) {
+        let (asked, answers) = (self.pool.tenant(format!("lab {tenant}")), self.answers.clone());
+        // Nobody listens any more once the scheduler has failed.
+        let then = move |step| drop(answers.send((tenant, step)));
+        match step {
+            Next::Parse(document) => asked
+                .submit_then(OwnedDocument { format: ZarrFormat::V2, bytes: document.into() }, move |answer| {
+                    then(answer.map(|answer| Step::Parsed(vec![answer.value].into())))
+                }),
+            Next::Validate(arrays, bounds) => {
+                let job = OwnedPlanJob::new(self.spec.clone(), OwnedArrays::Parsed(arrays), bounds);
+                asked.submit_then(Validate(job), move |answer| {
+                    then(answer.map(|answer| Step::Valid(answer.value.arrays)));
+                });
+            }
+            Next::Price(arrays) => {
+                let job = OwnedEstimateJob::new(self.spec.clone(), OwnedArrays::Parsed(arrays));
+                asked.submit_then(job, move |answer| {
+                    then(answer.map(|answer| {
+                        let estimate = answer.value.value.estimate;
+                        let (host_bytes, decode_waste) = (estimate.host.total_bytes, estimate.decode_waste);
+                        Step::Priced(Price { host_bytes, decode_waste })
+                    }));
+                });
+            }
+        }
+    }
+}
+
+/// What to ask for.
+enum Next {
+    Parse(Vec<u8>),
+    Validate(Arc<[ArrayMetadata]>, Vec<SampleBox>),
+    Price(Arc<[ArrayMetadata]>),
+}
+
 /// An honest tenant's array: each its own size.
 fn document(tenant: u64) -> String {
     let extent = 256 + 64 * (tenant % 8);
@@ -32,16 +92,16 @@ fn document(tenant: u64) -> String {
     )
 }
 
-/// Validates and prices one job.
-fn admit(pool: &PlannerPool, tenant: &str, document: &[u8], bounds: &[SampleBox]) -> Result<Price, damacy::Error> {
-    let tenant = pool.tenant(tenant);
-    let spec = BatchSpec { samples: 8, shape: vec![64, 128, 128], dtype: Dtype::Bf16 };
-    // Parsed once for this job; later calls take the facts.
-    let array = tenant.parse_metadata(&Document { format: ZarrFormat::V2, bytes: document })?.value;
-    let arrays = Arrays::Parsed(std::slice::from_ref(&array));
-    tenant.validate(&PlanJob::new(&spec, arrays, bounds))?;
-    let estimate = tenant.estimate(&EstimateJob::new(&spec, arrays))?.value.report.estimate;
-    Ok(Price { host_bytes: estimate.host.total_bytes, decode_waste: estimate.decode_waste })
+/// A tenant's job: a document, and the crops to take.
+fn job(tenant: u64, job: u64) -> (Vec<u8>, Vec<SampleBox>) {
+    if tenant == HOSTILE {
+        return hostile(job);
+    }
+    let crop = |sample: u64| {
+        let start = (tenant * 31 + job * 17 + sample * 7) % 128;
+        SampleBox { array: 0, bounds: vec![(start, start + 64), (start, start + 128), (start, start + 128)] }
+    };
+    (document(tenant).into_bytes(), (0..8).map(crop).collect())
 }
 
 /// What the hostile tenant tries, over and over.
@@ -81,37 +141,39 @@ pub fn run() -> damacy::Result<()> {
         pool.set_limits(format!("lab {tenant}"), patient)?;
     }
     let started = Instant::now();
-    // A thread for each tenant stands for the requests that a server would receive.
-    thread::scope(|scope| {
-        for tenant in 0..TENANTS {
-            let pool = &pool;
-            scope.spawn(move || {
-                let name = format!("lab {tenant}");
-                for job in 0..JOBS {
-                    if tenant == HOSTILE {
-                        let (document, bounds) = hostile(job);
-                        let refused = admit(pool, &name, &document, &bounds).err().expect("hostile jobs are refused");
-                        if job < 5 {
-                            println!("{}: {refused}", refused.status());
-                        }
-                        continue;
-                    }
-                    let bounds: Vec<SampleBox> = (0..8)
-                        .map(|sample| {
-                            let start = (tenant * 31 + job * 17 + sample * 7) % 128;
-                            SampleBox {
-                                array: 0,
-                                bounds: vec![(start, start + 64), (start, start + 128), (start, start + 128)],
-                            }
-                        })
-                        .collect();
-                    let price =
-                        admit(pool, &name, document(tenant).as_bytes(), &bounds).expect("honest jobs are priced");
-                    assert!(price.host_bytes > 0 && price.decode_waste > 0.0);
+    let (answers, answered) = mpsc::channel();
+    let spec = Arc::new(BatchSpec { samples: 8, shape: vec![64, 128, 128], dtype: Dtype::Bf16 });
+    let scheduler = Scheduler { pool: pool.clone(), spec, answers };
+    // The job that each tenant has under way; its next one comes when that has ended.
+    let mut jobs = [0; TENANTS as usize];
+    (0..TENANTS).for_each(|tenant| scheduler.ask(tenant, Next::Parse(job(tenant, 0).0)));
+    let mut ended = 0;
+    while ended < TENANTS * JOBS {
+        let (tenant, step) = answered.recv().expect("the scheduler has a sender");
+        let under_way = &mut jobs[tenant as usize];
+        match step {
+            Ok(Step::Parsed(arrays)) => {
+                scheduler.ask(tenant, Next::Validate(arrays, job(tenant, *under_way).1));
+                continue;
+            }
+            Ok(Step::Valid(arrays)) => {
+                scheduler.ask(tenant, Next::Price(arrays));
+                continue;
+            }
+            Ok(Step::Priced(price)) => assert!(price.host_bytes > 0 && price.decode_waste > 0.0 && tenant != HOSTILE),
+            Err(refused) => {
+                assert_eq!(tenant, HOSTILE, "{refused}");
+                if *under_way < 5 {
+                    println!("{}: {refused}", refused.status);
                 }
-            });
+            }
         }
-    });
+        ended += 1;
+        *under_way += 1;
+        if *under_way < JOBS {
+            scheduler.ask(tenant, Next::Parse(job(tenant, *under_way).0));
+        }
+    }
     let mut honest = Duration::ZERO;
     for name in pool.tenants() {
         let metrics = pool.metrics(&name).expect("a tenant that the pool named");

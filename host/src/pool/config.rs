@@ -58,9 +58,10 @@ impl Default for TenantLimits {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolConfig {
     /// Long calls that run at a time, of all tenants; with short ones, four times as many. A call is short until its thread
-    /// computes at a tick, every 5 ms, 2 ms after its start or later, or until it stands still. Default: the cores that this process may use.
+    /// computes at a tick, every 5 ms, 2 ms after its start or later, or until it stands still. Of threads for submitted calls, so many for
+    /// tenants with short calls, and for those with long ones. Default: the cores that this process may use.
     pub running: usize,
-    /// Calls that may stand still since others have their places. They keep their instances, so the pool's have `4 * running + standing`
+    /// Blocking calls that may stand still since others have their places. They keep their instances, so these have `4 * running + standing`
     /// times [`TenantLimits::memory_bytes`] at the most. With so many, no place changes hands before a call ends. Default 256.
     pub standing: usize,
     /// Tenants that the pool keeps limits and figures of, 2 KiB each. Default 10,000.

@@ -1,5 +1,6 @@
 //! How a call is refused: the limit, its value, what was asked, and where.
 
+use super::job::Used;
 use crate::Status;
 use std::fmt;
 use std::sync::Arc;
@@ -87,6 +88,8 @@ pub struct PoolError {
     pub sample: Option<u64>,
     /// JSON path in the array's document (`/codecs/0/name`), or empty.
     pub path: Box<str>,
+    /// What the call had taken when it ended; nothing if it was refused before it began.
+    pub used: Used,
     /// All of this in words.
     pub message: Box<str>,
 }
@@ -96,6 +99,17 @@ impl PoolError {
     pub(super) fn over(tenant: &Arc<str>, kind: Kind, what: &str, asked: u64, limit: u64) -> PoolError {
         let message = format!("tenant {tenant}: {asked} {what}; the limit {} is {limit}", kind.name());
         PoolError { limit: Some(limit), asked: Some(asked), ..PoolError::new(tenant, kind, message) }
+    }
+
+    /// A call that has waited for as long as it may.
+    pub(super) fn waited(tenant: &Arc<str>, max_wait: Duration) -> PoolError {
+        let message = format!("tenant {tenant}: the call has waited for {max_wait:?}, max_wait");
+        PoolError { limit: Some(nanos(max_wait)), ..PoolError::new(tenant, Kind::MaxWait, message) }
+    }
+
+    /// The same refusal, after so much.
+    pub(super) fn after(self, used: Used) -> PoolError {
+        PoolError { used, ..self }
     }
 
     /// A refusal without numbers.
@@ -109,6 +123,7 @@ impl PoolError {
             array: None,
             sample: None,
             path: Box::default(),
+            used: Used::default(),
             message: message.into(),
         }
     }

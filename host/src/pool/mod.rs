@@ -5,8 +5,9 @@
 //! there is no I/O. No tenant sees another's memory, and whatever a document or a box makes the guest do (run on, trap, ask for
 //! memory), it costs that call alone.
 //!
-//! **Threads.** A call runs on the thread that makes it, so it works under any runtime; call it where blocking is allowed. The pool
-//! has no threads but the process's one clock for deadlines, which sleeps while nothing runs.
+//! **Threads.** A call ([`Tenant::plan`]) runs on the thread that makes it, so it works under any runtime; call it where blocking is
+//! allowed. A job that is submitted ([`Tenant::submit`]) runs on a thread of the pool's, which starts when it is first needed; so one
+//! thread serves any number of tenants. Beside these there is the process's clock for deadlines, which sleeps while nothing runs.
 //!
 //! **Order.** [`PoolConfig::running`] long calls run at a time; with short ones, four times as many. The others wait, in a bounded
 //! queue for each tenant; tenants take turns, whatever the number and length of their calls. A call of a tenant that has lately run for longer gives way while one of another waits:
@@ -45,28 +46,48 @@ mod histogram;
 mod job;
 mod load;
 mod metrics;
+mod owned;
 mod queue;
 mod refusal;
 mod run;
+mod submitted;
 mod tenant;
+mod ticket;
 mod turn;
+mod work;
+mod worker;
 
 pub use cancel::Cancel;
 pub use config::{PoolConfig, TenantLimits};
 pub use error::{Kind, PoolError};
 pub use job::{Answer, Arrays, Document, EstimateJob, PlanJob, PoolEstimate, PoolPlan, Used, Validated};
 pub use metrics::TenantMetrics;
+pub use owned::{Job, OwnedArrays, OwnedCrops, OwnedDocument, OwnedEstimateJob, OwnedPlanJob, Validate, WithArrays};
 pub use tenant::Tenant;
+pub use ticket::Ticket;
 
 use crate::error::Result;
 use crate::sandbox::{Metering, Sandbox};
 use queue::Queue;
 use std::sync::Arc;
 
-/// The pool. Cheap to clone and to share; all clones are one pool.
+/// The pool. Cheap to clone and to share; all clones are one pool, which is closed when the last one is dropped.
 #[derive(Clone)]
 pub struct PlannerPool {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
     queue: Arc<Queue>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // A child's copy has no threads to end, and its locks may be held for ever.
+        if self.queue.is_mine() {
+            self.queue.close();
+        }
+    }
 }
 
 impl PlannerPool {
@@ -77,14 +98,15 @@ impl PlannerPool {
     /// `Inval` for a limit of 0; those of [`Sandbox::shared`].
     pub fn new(config: PoolConfig) -> Result<PlannerPool> {
         config.validate()?;
-        let pool = PlannerPool { queue: Arc::new(Queue::new(config, Sandbox::shared()?)) };
+        let queue = Arc::new(Queue::new(config, Sandbox::shared()?));
+        let pool = PlannerPool { handle: Arc::new(Handle { queue }) };
         pool.prepare(&config.limits)?;
         Ok(pool)
     }
 
     /// A tenant's view of the pool: its name goes into errors and metrics. Nothing is kept of it before its first call.
     pub fn tenant(&self, name: impl Into<Arc<str>>) -> Tenant<'_> {
-        Tenant::new(&self.queue, name.into())
+        Tenant::new(&self.handle.queue, name.into())
     }
 
     /// Gives a tenant limits of its own, for its calls from now on.
@@ -95,7 +117,7 @@ impl PlannerPool {
         let tenant = tenant.into();
         limits.validate()?;
         self.prepare(&limits)?;
-        self.queue.set_limits(&tenant, limits).map_err(Into::into)
+        self.handle.queue.set_limits(&tenant, limits).map_err(Into::into)
     }
 
     /// The limits of a tenant's next call: its own, or the pool's.
@@ -106,26 +128,26 @@ impl PlannerPool {
     /// Compiles what calls with these limits need, so that none does it on its own time.
     fn prepare(&self, limits: &TenantLimits) -> Result<()> {
         let metering = if limits.fuel.is_some() { Metering::Fuel } else { Metering::Off };
-        self.queue.sandbox.prepare(limits.memory_bytes, metering, self.queue.most_instances())
+        self.handle.queue.sandbox.prepare(limits.memory_bytes, metering, self.handle.queue.most_instances())
     }
 
     /// Figures of one tenant since its first call; `None` for one that has made none.
     pub fn metrics(&self, tenant: &str) -> Option<TenantMetrics> {
-        self.queue.metrics(tenant)
+        self.handle.queue.metrics(tenant)
     }
 
     /// Names of the tenants that the pool keeps anything of.
     pub fn tenants(&self) -> Vec<Arc<str>> {
-        self.queue.tenants()
+        self.handle.queue.tenants()
     }
 
     /// Forgets a tenant's limits and figures; false if it is unknown, or has calls that run or wait.
     pub fn remove(&self, tenant: &str) -> bool {
-        self.queue.remove(tenant)
+        self.handle.queue.remove(tenant)
     }
 
     /// Ends all calls, waiting and running ones within a few milliseconds, and refuses new ones ([`Kind::Closed`]).
     pub fn close(&self) {
-        self.queue.close();
+        self.handle.queue.close();
     }
 }

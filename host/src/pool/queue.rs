@@ -6,19 +6,19 @@
 //! run for the longest, if that is much longer than its own tenant has. Running calls look at their ticks whether that is so for one
 //! that waits. The other stands still as soon as it notices, mostly within microseconds; for so long more calls run than there are places, since the system may have taken its core away already.
 
+mod line;
 mod places;
 
 use super::config::{PoolConfig, TenantLimits};
-use super::error::{Kind, PoolError, nanos};
+use super::error::{Kind, PoolError};
 use super::job::Used;
-use super::load::Load;
-use super::metrics::{Counted, TenantMetrics};
+use super::metrics::TenantMetrics;
+use super::run::DEEPEST;
 use super::turn::Turn;
 use crate::sandbox::Sandbox;
 use places::{State, Tenant};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,18 +31,20 @@ pub(super) struct Queue {
     pub(super) sandbox: Arc<Sandbox>,
     closed: AtomicBool,
     state: Mutex<State>,
+    /// Ring for the pool's threads, of each class.
+    bells: [Condvar; 2],
 }
 
 impl Queue {
     pub(super) fn new(config: PoolConfig, sandbox: Arc<Sandbox>) -> Queue {
         let (places, most_running) = (config.running, config.running.saturating_mul(SHARED_BY));
         let state = State { places, most_running, most_standing: config.standing, ..State::default() };
-        Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::new(state) }
+        Queue { config, sandbox, closed: AtomicBool::new(false), state: Mutex::new(state), bells: Default::default() }
     }
 
-    /// Instances at a time: of calls that run, and of those that stand still.
+    /// Instances at a time: of calls that run, and of those that stand still, on threads of callers and of the pool.
     pub(super) fn most_instances(&self) -> usize {
-        self.config.running.saturating_mul(SHARED_BY).saturating_add(self.config.standing)
+        self.config.running.saturating_mul(SHARED_BY + 1 + DEEPEST).saturating_add(self.config.standing)
     }
 
     /// The limits of a tenant, which is known from now on.
@@ -59,15 +61,13 @@ impl Queue {
         let mut state = self.lock();
         self.known(&mut state, name)?.limits = limits;
         // It may run more calls at a time than before.
-        let admitted = state.admit_next(false);
-        drop(state);
-        admitted.iter().for_each(|turn| turn.wake());
+        self.admit(state, false);
         Ok(())
     }
 
     pub(super) fn metrics(&self, name: &str) -> Option<TenantMetrics> {
         let state = self.lock();
-        state.tenants.get(name).map(|tenant| tenant.counted.metrics(tenant.running, tenant.waiting.len()))
+        state.tenants.get(name).map(|tenant| tenant.counted.metrics(tenant.running, tenant.waits()))
     }
 
     pub(super) fn tenants(&self) -> Vec<Arc<str>> {
@@ -76,9 +76,10 @@ impl Queue {
 
     pub(super) fn remove(&self, name: &str) -> bool {
         let mut state = self.lock();
-        let idle = state.tenants.get(name).is_some_and(|tenant| tenant.running == 0 && tenant.waiting.is_empty());
+        let idle = state.tenants.get(name).is_some_and(|tenant| tenant.running == 0 && tenant.waits() == 0);
         if idle {
             state.ring.retain(|listed| &**listed != name);
+            state.line.tenants.retain(|listed| &**listed != name);
             state.tenants.remove(name);
         }
         idle
@@ -86,8 +87,18 @@ impl Queue {
 
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        let state = self.lock();
+        let mut state = self.lock();
         state.tenants.values().flat_map(|tenant| &tenant.waiting).for_each(|turn| turn.wake());
+        let submitted = state.take_all_submitted();
+        drop(state);
+        self.bells.iter().for_each(Condvar::notify_all);
+        submitted.iter().for_each(|call| call.refuse(Kind::Closed));
+        self.sandbox.interrupt();
+    }
+
+    /// Whether this process made the pool, not one that it is a fork of.
+    pub(super) fn is_mine(&self) -> bool {
+        self.sandbox.is_mine()
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -109,8 +120,8 @@ impl Queue {
         let mut free = state.running.len() < state.places;
         let shares = state.running.len() < state.most_running;
         let tenant = self.known(&mut state, &turn.tenant)?;
-        let (waiting, most) = (tenant.waiting.len(), tenant.limits.waiting);
-        if tenant.running < tenant.limits.running && waiting == 0 {
+        let (waiting, most) = (tenant.waits(), tenant.limits.waiting);
+        if tenant.may_run() && waiting == 0 {
             let interrupts = !free && state.take_place(&turn.tenant, now);
             free |= interrupts || shares;
             if free {
@@ -129,10 +140,7 @@ impl Queue {
         state.list(&turn.tenant, |waiting| waiting.push_back(turn.clone()));
         drop(state);
         self.wait(turn, max_wait).map_err(|kind| match kind {
-            Kind::MaxWait => {
-                let message = format!("tenant {}: the call has waited for {max_wait:?}, max_wait", turn.tenant);
-                PoolError { limit: Some(nanos(max_wait)), ..PoolError::new(&turn.tenant, kind, message) }
-            }
+            Kind::MaxWait => PoolError::waited(&turn.tenant, max_wait),
             _ => PoolError::new(
                 &turn.tenant,
                 kind,
@@ -142,15 +150,13 @@ impl Queue {
     }
 
     /// A running call stands still until it is its turn again.
-    pub(super) fn give_way(&self, turn: &Arc<Turn>, max_wait: Duration) -> Result<(), Kind> {
+    pub(super) fn give_way(&self, turn: &Arc<Turn>, computed: Duration, max_wait: Duration) -> Result<(), Kind> {
         let mut state = self.lock();
         turn.suspend();
-        state.stop_running(turn);
+        state.stop_running(turn, computed);
         state.standing += 1;
         state.list(&turn.tenant, |waiting| waiting.push_front(turn.clone()));
-        let admitted = state.admit_next(false);
-        drop(state);
-        admitted.iter().for_each(|turn| turn.wake());
+        self.admit(state, false);
         let waited = self.wait(turn, max_wait);
         self.lock().standing -= 1;
         waited
@@ -173,16 +179,24 @@ impl Queue {
         }
     }
 
-    /// A call has ended.
-    pub(super) fn leave(&self, turn: &Arc<Turn>, used: &Used, refused: Option<Kind>) {
+    /// A call has ended after it had computed for so long since it last stood still.
+    pub(super) fn leave(&self, turn: &Arc<Turn>, ended: Option<(&Used, Option<Kind>)>, computed: Duration) {
         let mut state = self.lock();
-        state.stop_running(turn);
-        if let Some(tenant) = state.tenants.get_mut(&turn.tenant) {
+        state.stop_running(turn, computed);
+        if let (Some(tenant), Some((used, refused))) = (state.tenants.get_mut(&turn.tenant), ended) {
             tenant.counted.add(used, refused);
+            tenant.load.end();
         }
-        let admitted = state.admit_next(true);
+        self.admit(state, true);
+    }
+
+    /// Fills the free places and wakes whoever got one. A thread of the pool takes the next call by itself when it has `ended` one.
+    fn admit(&self, mut state: MutexGuard<'_, State>, ended: bool) {
+        let admitted = state.admit_next(ended);
+        let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon() };
         drop(state);
         admitted.iter().for_each(|turn| turn.wake());
+        self.wake_threads(called);
     }
 
     fn wait(&self, turn: &Arc<Turn>, max_wait: Duration) -> Result<(), Kind> {
@@ -232,14 +246,7 @@ impl Queue {
                 let (asked, limit) = (count as u64 + 1, most as u64);
                 return Err(PoolError::over(name, Kind::Tenants, "tenants would be kept", asked, limit));
             }
-            let tenant = Tenant {
-                limits: self.config.limits,
-                running: 0,
-                waiting: VecDeque::new(),
-                in_ring: false,
-                load: Load::new(Instant::now()),
-                counted: Counted::new(),
-            };
+            let tenant = Tenant::new(self.config.limits);
             state.tenants.insert(name.clone(), tenant);
         }
         Ok(state.tenants.get_mut(name).expect("it is there or was inserted"))

@@ -9,8 +9,10 @@ use std::thread::{self, Thread};
 pub(super) struct Turn {
     /// Whose it is.
     pub tenant: Arc<str>,
-    thread: Thread,
+    /// That of a call which runs where it was made.
+    thread: Option<Thread>,
     cancel: Option<Cancel>,
+    cancelled: AtomicBool,
     admitted: AtomicBool,
     gives_way: AtomicBool,
     stood_still: AtomicBool,
@@ -19,12 +21,26 @@ pub(super) struct Turn {
 impl Turn {
     /// A call by this thread.
     pub(super) fn new(tenant: Arc<str>, cancel: Option<Cancel>) -> Turn {
-        let [admitted, gives_way, stood_still] = [false; 3].map(AtomicBool::new);
-        Turn { tenant, thread: thread::current(), cancel, admitted, gives_way, stood_still }
+        Turn { thread: Some(thread::current()), ..Turn::submitted(tenant, cancel) }
+    }
+
+    /// A call that is left to the pool's threads.
+    pub(super) fn submitted(tenant: Arc<str>, cancel: Option<Cancel>) -> Turn {
+        let [cancelled, admitted, gives_way, stood_still] = [false; 4].map(AtomicBool::new);
+        Turn { tenant, thread: None, cancel, cancelled, admitted, gives_way, stood_still }
+    }
+
+    pub(super) fn token(&self) -> Option<&Cancel> {
+        self.cancel.as_ref()
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
+        self.cancelled.load(Ordering::Relaxed) || self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
+    }
+
+    /// Cancels this call alone.
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 
     /// Whether it may run.
@@ -60,6 +76,8 @@ impl Turn {
 
     /// Has its thread look again.
     pub(super) fn wake(&self) {
-        self.thread.unpark();
+        if let Some(thread) = &self.thread {
+            thread.unpark();
+        }
     }
 }

@@ -86,6 +86,11 @@ impl Sandbox {
         Guest::with(self.clone(), limits, extra)
     }
 
+    /// Whether this process made it, not one that it is a fork of.
+    pub(crate) fn is_mine(&self) -> bool {
+        self.process == std::process::id()
+    }
+
     /// Has every running guest ask at once whether to go on.
     pub(crate) fn interrupt(&self) {
         self.main.interrupt();

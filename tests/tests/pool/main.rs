@@ -7,4 +7,6 @@ mod limits;
 mod memory;
 mod metering;
 mod order;
+mod refusals;
 mod support;
+mod tickets;

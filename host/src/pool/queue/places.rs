@@ -3,14 +3,21 @@
 use super::super::config::TenantLimits;
 use super::super::load::Load;
 use super::super::metrics::Counted;
+use super::super::submitted::Submitted;
 use super::super::turn::Turn;
+use super::line::Line;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A call gives way to a tenant that has lately run for less than a [`TIMES_MORE`]th, by more than this, seconds.
 const MORE: f64 = 0.002;
 const TIMES_MORE: f64 = 2.0;
+/// Whether a call gives way: its tenant's load, with what it has run so far, and the other's.
+pub(super) fn is_heavier(load: f64, other: f64) -> bool {
+    load > TIMES_MORE * other + MORE
+}
+
 /// Tenants from the ring's head that a running call compares its own with at a tick.
 const LOOK: usize = 64;
 
@@ -30,6 +37,8 @@ pub(super) struct State {
     pub(super) standing: usize,
     /// The most of the last two together.
     pub(super) most_standing: usize,
+    /// Calls that were submitted, and the threads for them.
+    pub(super) line: Line,
 }
 
 pub(super) struct Running {
@@ -45,8 +54,40 @@ pub(super) struct Tenant {
     pub(super) running: usize,
     pub(super) waiting: VecDeque<Arc<Turn>>,
     pub(super) in_ring: bool,
+    pub(super) submitted: VecDeque<Arc<Submitted>>,
+    pub(super) in_line: bool,
     pub(super) load: Load,
     pub(super) counted: Counted,
+}
+
+impl Tenant {
+    pub(super) fn new(limits: TenantLimits) -> Tenant {
+        Tenant {
+            limits,
+            running: 0,
+            waiting: VecDeque::new(),
+            in_ring: false,
+            submitted: VecDeque::new(),
+            in_line: false,
+            load: Load::new(Instant::now()),
+            counted: Counted::new(),
+        }
+    }
+
+    /// Calls that wait.
+    pub(super) fn waits(&self) -> usize {
+        self.waiting.len() + self.submitted.len()
+    }
+
+    /// Whether its calls take long.
+    pub(super) fn is_long(&self) -> bool {
+        self.load.a_call(Instant::now()) > MORE
+    }
+
+    /// Whether one more may run.
+    pub(super) fn may_run(&self) -> bool {
+        self.running < self.limits.running
+    }
 }
 
 impl State {
@@ -69,17 +110,20 @@ impl State {
         self.running.push(Running { turn: turn.clone(), since: now, long: turn.stood_still() });
     }
 
-    /// Takes a call from those that run, and notes how long its tenant ran.
-    pub(super) fn stop_running(&mut self, turn: &Arc<Turn>) {
+    /// Takes a call from those that run, and notes how long it has computed.
+    pub(super) fn stop_running(&mut self, turn: &Arc<Turn>, computed: Duration) {
         let take = |calls: &mut Vec<Running>| {
             let at = calls.iter().position(|running| Arc::ptr_eq(&running.turn, turn))?;
-            Some(calls.swap_remove(at))
+            calls.swap_remove(at);
+            Some(())
         };
-        let Some(ran) = take(&mut self.running).or_else(|| take(&mut self.leaving)) else { return };
+        let found = take(&mut self.running).or_else(|| take(&mut self.leaving));
+        if found.or_else(|| self.line.stop(turn)).is_none() {
+            return;
+        }
         if let Some(tenant) = self.tenants.get_mut(&turn.tenant) {
-            let now = Instant::now();
             tenant.running -= 1;
-            tenant.load.add(now.saturating_duration_since(ran.since), now);
+            tenant.load.add(computed, Instant::now());
         }
     }
 
@@ -90,9 +134,7 @@ impl State {
         let mut admitted = Vec::new();
         while self.running.len() < self.most_running {
             let long_may = self.running.len() < self.places || ended && self.long() < self.places;
-            let may_run = |tenant: &Tenant, next: &Arc<Turn>| {
-                tenant.running < tenant.limits.running && (long_may || !next.stood_still())
-            };
+            let may_run = |tenant: &Tenant, next: &Arc<Turn>| tenant.may_run() && (long_may || !next.stood_still());
             // Those without waiting calls, or unknown by now, leave the ring.
             let found = self.ring.iter().position(|name| {
                 self.tenants
@@ -125,14 +167,14 @@ impl State {
     /// Has calls of much heavier tenants give their places to those that wait; gives the calls to wake. What was not heavier when a
     /// call came may be now.
     pub(super) fn take_places(&mut self, now: Instant) -> Vec<Arc<Turn>> {
+        let waits: Vec<_> = self.ring.iter().take(LOOK).cloned().collect();
         let mut admitted = Vec::new();
-        let may_run = |tenant: &Tenant| !tenant.waiting.is_empty() && tenant.running < tenant.limits.running;
-        while let Some(at) = self.ring.iter().take(LOOK).position(|name| self.tenants.get(name).is_some_and(may_run)) {
-            let name = self.ring[at].clone();
-            if !self.take_place(&name, now) {
-                break;
+        for name in waits {
+            let may_run = |tenant: &Tenant| !tenant.waiting.is_empty() && tenant.may_run();
+            if !self.tenants.get(&name).is_some_and(may_run) || !self.take_place(&name, now) {
+                continue;
             }
-            self.ring.remove(at);
+            self.ring.retain(|listed| *listed != name);
             admitted.extend(self.admit_one(name, now));
         }
         admitted
@@ -155,9 +197,9 @@ impl State {
         if self.leaving.len() + self.standing >= self.most_standing {
             return false;
         }
-        let own = self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now));
+        let own = self.load(name, now);
         let heaviest = self.heaviest(now, |running| running.turn.tenant != *name);
-        let Some((_, at)) = heaviest.filter(|(load, _)| *load > TIMES_MORE * own + MORE) else { return false };
+        let Some((_, at)) = heaviest.filter(|(load, _)| is_heavier(*load, own)) else { return false };
         self.ask_to_leave(at);
         true
     }
@@ -167,10 +209,15 @@ impl State {
     fn heaviest(&self, now: Instant, meant: impl Fn(&Running) -> bool) -> Option<(f64, usize)> {
         let loads = self.running.iter().enumerate().filter_map(|(at, running)| {
             let so_far = now.saturating_duration_since(running.since).as_secs_f64();
-            let load = self.tenants.get(&running.turn.tenant).map_or(0.0, |tenant| tenant.load.now(now));
+            let load = self.load(&running.turn.tenant, now);
             meant(running).then_some((load + so_far, at))
         });
         loads.max_by(|(a, _), (b, _)| a.total_cmp(b))
+    }
+
+    /// What a tenant has run lately, seconds.
+    pub(super) fn load(&self, name: &Arc<str>, now: Instant) -> f64 {
+        self.tenants.get(name).map_or(0.0, |tenant| tenant.load.now(now))
     }
 
     fn ask_to_leave(&mut self, at: usize) {

@@ -1,6 +1,7 @@
 //! Turns and places, without threads.
 
 use super::*;
+use std::collections::VecDeque;
 
 /// A queue whose tenants wait with so many calls each, in this order of arrival. No place is shared.
 fn waiting(running: usize, tenants: &[(&str, usize)]) -> Queue {
@@ -36,7 +37,7 @@ fn tenants_take_turns_whatever_the_number_of_their_calls() {
     for _ in 0..6 {
         let admitted = admit(&queue);
         order += &names(&admitted);
-        admitted.iter().for_each(|turn| queue.lock().stop_running(turn));
+        admitted.iter().for_each(|turn| queue.lock().stop_running(turn, Duration::ZERO));
     }
     assert_eq!(order, "abcaba");
 }
@@ -47,12 +48,12 @@ fn a_tenant_that_runs_all_it_may_is_passed_over_and_not_forgotten() {
     let first = admit(&queue);
     assert_eq!(names(&first), "ab", "each may run one");
     assert_eq!(admit(&queue).len(), 0);
-    queue.lock().stop_running(&first[0]);
+    queue.lock().stop_running(&first[0], Duration::ZERO);
     let second = admit(&queue);
     assert_eq!(names(&second), "a");
-    queue.lock().stop_running(&first[1]);
+    queue.lock().stop_running(&first[1], Duration::ZERO);
     assert_eq!(names(&admit(&queue)), "b");
-    queue.lock().stop_running(&second[0]);
+    queue.lock().stop_running(&second[0], Duration::ZERO);
     assert_eq!(names(&admit(&queue)), "a");
     assert!(queue.lock().ring.is_empty());
 }
@@ -70,7 +71,7 @@ fn only_the_call_of_a_much_heavier_tenant_gives_its_place() {
     assert_eq!([running[0].gives_way(), running[1].gives_way()], [true, false]);
     assert_eq!((state.running.len(), state.leaving.len()), (1, 1));
     assert!(!state.take_place(&"new".into(), now), "once is enough");
-    state.stop_running(&running[0]);
+    state.stop_running(&running[0], Duration::ZERO);
     assert_eq!((state.running.len(), state.leaving.len()), (1, 0));
     assert_eq!(state.tenants["heavy"].running, 0);
 }
@@ -107,7 +108,7 @@ fn no_place_is_taken_while_too_many_calls_stand_still() {
 /// A running call stands still and waits.
 fn stand_still(state: &mut State, turn: &Arc<Turn>) {
     turn.suspend();
-    state.stop_running(turn);
+    state.stop_running(turn, Duration::ZERO);
     state.list(&turn.tenant, |waiting| waiting.push_front(Arc::clone(turn)));
 }
 
@@ -128,9 +129,9 @@ fn as_many_long_calls_run_as_there_are_places_and_short_ones_beside_them() {
     stand_still(&mut state, &running[1]);
     let short = state.admit_next(false);
     assert_eq!(names(&short), "c", "b is long, as a is");
-    state.stop_running(&short[0]);
+    state.stop_running(&short[0], Duration::ZERO);
     assert_eq!(state.admit_next(true).len(), 0, "a is still there");
-    state.stop_running(&running[0]);
+    state.stop_running(&running[0], Duration::ZERO);
     assert_eq!(names(&state.admit_next(true)), "b");
 }
 
@@ -143,7 +144,7 @@ fn a_call_that_gave_its_place_goes_on_beside_short_ones_when_another_has_ended()
     let mut state = queue.lock();
     stand_still(&mut state, &running[0]);
     assert_eq!(state.admit_next(false).len(), 0, "not at once");
-    state.stop_running(&running[1]);
+    state.stop_running(&running[1], Duration::ZERO);
     assert_eq!(names(&state.admit_next(true)), "heavy");
 }
 
@@ -165,7 +166,7 @@ fn a_long_call_gets_its_turn_beside_short_calls_without_end() {
     while !long.is_admitted() {
         // Each tenant calls again at once.
         let call = running.pop_front().expect("eight run");
-        state.stop_running(&call);
+        state.stop_running(&call, Duration::ZERO);
         let again = Arc::new(Turn::new(Arc::clone(&call.tenant), None));
         state.list(&call.tenant, |waiting| waiting.push_back(again));
         running.extend(state.admit_next(true));
