@@ -26,6 +26,11 @@ MEASURES = {
 # (source, output, measure, what bounds it): shell patterns, the first that matches is taken.
 BOUNDS: list[tuple[str, str, str, str]] = [
     *((name, name, peer, "memory: either side is a plain copy") for name in WIDTHS for peer in ("numpy", "torch")),
+    ("[ui]64", "*f*", "small", "arithmetic: AVX2 has no conversion between 64-bit integers and floats"),
+    ("f32", "[ui]64", "small", "arithmetic: AVX2 has no conversion between 64-bit integers and floats"),
+    ("f16", "*", "small", "arithmetic: float16 is widened first, by two instructions for eight elements"),
+    ("[ui]16", "bf16", "small", "arithmetic: converted, rounded and narrowed"),
+    ("*32", "bf16", "small", "arithmetic: converted, rounded and narrowed"),
     ("[ui]8", "*", "small", "stores: four of five bytes are written, and no faster than memcpy writes its half"),
     ("*", "*", "large", "memory, with noise: see the lowest and the highest"),
     ("f16", "*", "sandbox", "simd128 has no conversion from float16: a dozen instructions an element of four"),
@@ -33,8 +38,8 @@ BOUNDS: list[tuple[str, str, str, str]] = [
     ("f32", "[ui]64", "sandbox", "simd128 has no conversion from float to 64-bit integers: scalar"),
     ("*", "bf16", "sandbox", "arithmetic on 16-byte vectors, where native code has 64-byte ones"),
     ("*", "*", "sandbox", "the guest's loops: 16-byte vectors where native code has 64-byte ones, and deadline checks"),
-    ("*", "*", "rows*", "the destination's lines, which are a row apart"),
-    ("*", "*", "threads", "memory, and the start of a thread in each call: conversion.md has what plain copies gain"),
+    ("*", "*", "rows*", "the destination's lines, which are a row apart: see memcpy of the same rows"),
+    ("*", "*", "threads", "memory, and the start of a thread in each call: see two threads of memcpy"),
 ]
 
 
