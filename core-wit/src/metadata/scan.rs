@@ -213,11 +213,12 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         self.interpreted += 1;
-        if self.interpreted > most / INTERPRETED_SHARE {
+        let share = most / INTERPRETED_SHARE;
+        if self.interpreted > share {
             // What the limit would have to be.
             let asked = self.interpreted.checked_mul(INTERPRETED_SHARE);
             let what = format!(
-                "shape, codecs and the like hold {} JSON values or more, where a {INTERPRETED_SHARE}th of the limit is accepted",
+                "shape, codecs and the like hold {} JSON values or more; {share}, a {INTERPRETED_SHARE}th of the limit, are accepted",
                 self.interpreted
             );
             return Err(Error::over(LimitName::MaxValues, most, asked, what).at_path(self.path()));

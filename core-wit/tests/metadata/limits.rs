@@ -39,7 +39,7 @@ fn the_share_of_what_is_read_is_said_as_the_limit_that_would_do() {
     let error = parse(ZarrFormat::V3, many.as_bytes(), &all).expect_err("more than 2^14 values");
     let asked = ((1 << 14) + 1) * 16;
     assert_eq!(error.limit, Some(Limit { name: LimitName::MaxValues, value: 1 << 18, asked: Some(asked) }));
-    for words in ["16385 JSON values", "16th of the limit", "max_values is 262144"] {
+    for words in ["16385 JSON values", "16384, a 16th of the limit", "max_values is 262144"] {
         assert!(error.message.contains(words), "{error}");
     }
     // With room for them it is the rank that is too much.

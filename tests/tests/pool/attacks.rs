@@ -98,7 +98,7 @@ fn boxes_at_the_end_of_64_bits_are_planned() {
         let plan = pool.tenant("honest").plan(&job).expect("it lies inside").value.plan;
         let chunks: Vec<&[u64]> = plan.coords.chunks(3).collect();
         let corners: Vec<[u64; 3]> =
-            (0..8).map(|i| [last - 1 + (i >> 2), last - 1 + (i >> 1 & 1), last - 1 + (i & 1)]).collect();
+            (0..8).map(|i| [last - 1 + (i >> 2), last - 1 + ((i >> 1) & 1), last - 1 + (i & 1)]).collect();
         assert_eq!(chunks, corners);
     }
 }
