@@ -154,7 +154,7 @@ def test_memory_is_the_documented_formula(path):
         ({"output": BatchSpec(1, (1, 1, 1))}, damacy.RankMismatch, "2 axes"),
         ({"output": BatchSpec(1, (10, 1))}, damacy.InvalidArgument, "origin"),
         ({"planner": Planner(PlanLimits(max_chunks=1))}, damacy.BudgetExceeded, "max_chunks is 1"),
-        ({"planner": Planner(PlanLimits(memory_bytes=1))}, damacy.BudgetExceeded, "memory limit is 1 bytes"),
+        ({"planner": Planner(PlanLimits(memory_bytes=1))}, damacy.BudgetExceeded, "memory_bytes is 1"),
     ],
 )
 def test_refusals_say_what_was_given(path, arguments, error, match):

@@ -1,6 +1,7 @@
 """Every supported codec, as zarr-python writes it, in both formats; the answers come from zarr-python too."""
 
 import itertools
+import json
 
 import judge
 import numcodecs
@@ -59,6 +60,32 @@ def test_v3_codec(store, codec, dtype):
     array = zarr.create_array(store, shape=SHAPE, dtype=dtype, chunks=CHUNKS, compressors=V3_CODECS[codec])
     array[:] = smooth_values(dtype)
     check(store, dtype)
+
+
+# What numcodecs compresses with when a document gives no options at all.
+V2_DEFAULTS = {
+    "zstd": numcodecs.Zstd(),
+    "zlib": numcodecs.Zlib(),
+    "gzip": numcodecs.GZip(),
+    "bz2": numcodecs.BZ2(),
+    "blosc": numcodecs.Blosc(),
+}
+
+
+@pytest.mark.parametrize("codec", V2_DEFAULTS)
+def test_v2_compressor_without_options(store, codec):
+    """numcodecs has a default for every option, so zarr-python reads an array whose document gives none."""
+    array = zarr.create_array(store, shape=SHAPE, dtype="uint16", chunks=CHUNKS, compressors=V2_DEFAULTS[codec],
+                              zarr_format=2)
+    array[:] = smooth_values("uint16")
+    path = store / ".zarray"
+    options = json.loads(path.read_text())["compressor"]
+    # Each option alone left out, and all of them.
+    for dropped in [*[{option} for option in options if option != "id"], set(options) - {"id"}]:
+        document = json.loads(path.read_text())
+        document["compressor"] = {option: value for option, value in options.items() if option not in dropped}
+        path.write_text(json.dumps(document))
+        check(store, "uint16")
 
 
 @pytest.mark.parametrize("codec", V3_CODECS)

@@ -18,7 +18,13 @@ const STATUSES: Readonly<Record<string, Status>> = {
 /** What jco throws for an `error` of the component. */
 interface ComponentError {
   tag: string;
-  val: { message: string; sample?: bigint; array?: number; path: string };
+  val: {
+    message: string;
+    sample?: bigint;
+    array?: number;
+    path: string;
+    limit?: { name: string; value: bigint; asked?: bigint };
+  };
 }
 
 /** One component, started on first use. */
@@ -74,5 +80,6 @@ function translated({ tag, val }: ComponentError): DamacyError {
     sample: val.sample === undefined ? undefined : Number(val.sample),
     array: val.array,
     path: val.path === "" ? undefined : val.path,
+    limit: val.limit && { ...val.limit, name: val.limit.name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) },
   });
 }

@@ -36,6 +36,16 @@ export interface Place {
   path?: string | undefined;
 }
 
+/** A limit that a call met. */
+export interface Limit {
+  /** The option of `limits` that sets it (`maxRank`, `memoryBytes`); `range` for sizes beyond 64 bits. */
+  name: string;
+  /** Its value in force. */
+  value: bigint;
+  /** What was asked for, or the least of it where counting ended at the limit; undefined past 64 bits. */
+  asked?: bigint | undefined;
+}
+
 /** The only error that this package throws on purpose. */
 export class DamacyError extends Error implements Place {
   override readonly name = "DamacyError";
@@ -46,14 +56,17 @@ export class DamacyError extends Error implements Place {
   readonly sample: number | undefined;
   readonly array: number | undefined;
   readonly path: string | undefined;
+  /** The limit that was met, for `BUDGET`. */
+  readonly limit: Limit | undefined;
 
-  constructor(status: Status, message: string, place: Place & ErrorOptions = {}) {
+  constructor(status: Status, message: string, place: Place & ErrorOptions & { limit?: Limit | undefined } = {}) {
     super(message, place.cause === undefined ? undefined : { cause: place.cause });
     this.status = status;
     this.code = CODES[status];
     this.sample = place.sample;
     this.array = place.array;
     this.path = place.path;
+    this.limit = place.limit;
   }
 }
 

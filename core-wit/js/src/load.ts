@@ -8,7 +8,7 @@ import { Names } from "./names.js";
 import { makePlan } from "./plan.js";
 import type { Damacy } from "./types.js";
 
-export { DamacyError, type Place, type Status } from "./errors.js";
+export { DamacyError, type Limit, type Place, type Status } from "./errors.js";
 export type * from "./types.js";
 
 /**

@@ -127,11 +127,10 @@ test("arguments of a wrong kind, and limits", () => {
     );
   }
   for (const limits of [{ maxBytes: 20 }, { maxDepth: 2 }, { maxValues: 3n }, { maxRank: 1 }, { maxCodecs: 0 }]) {
-    assert.equal(
-      caught(() => parseMetadata(document, { format: "v3", limits })).status,
-      "BUDGET",
-      JSON.stringify(Object.keys(limits)),
-    );
+    const { status, limit, message } = caught(() => parseMetadata(document, { format: "v3", limits }));
+    const [[name, value]] = Object.entries(limits);
+    assert.deepEqual([status, limit.name, limit.value], ["BUDGET", name, BigInt(value)]);
+    assert.ok(limit.asked > limit.value && message.includes(` is ${value}`), message);
   }
   const round = {};
   round.round = round;

@@ -38,6 +38,7 @@ test("requests to refuse, with the sample or array at fault", () => {
         assert.ok(error instanceof DamacyError, String(error));
         if (status) assert.equal(error.status, status, error.message);
         for (const word of words) assert.ok(error.message.includes(word), error.message);
+        assert.equal(error.limit?.name, Object.keys(changed.limits ?? {})[0], error.message);
         for (const [name, value] of Object.entries(place)) assert.equal(error[name], value, error.message);
         return true;
       },

@@ -23,10 +23,9 @@ pub(super) fn inval<T>(message: impl Into<String>) -> Result<T, Error> {
 }
 
 pub(super) fn over_budget(samples: u64) -> Error {
-    Error::new(
-        Status::Budget,
-        format!("{samples} samples have more than 2^64 - 1 bytes to read, decode or hold; use a smaller window"),
-    )
+    let message =
+        format!("{samples} samples have more than 2^64 - 1 bytes to read, decode or hold; use a smaller window");
+    Error::beyond_64_bits(message)
 }
 
 impl<'a> Checked<'a> {

@@ -1,7 +1,7 @@
 //! `types`: enums and the error, both ways.
 
 use super::wit::types as wit;
-use crate::error::Error;
+use crate::error::{Error, Limit, LimitName};
 use crate::{ByteOrder, Dtype, SourceType, Status};
 
 /// `From` both ways between enums whose cases have the same names.
@@ -24,11 +24,13 @@ pub(super) use same_cases;
 same_cases!(Dtype, wit::Dtype, [F32 Bf16 U8 U16 U32 U64 I8 I16 I32 I64]);
 same_cases!(SourceType, wit::Source, [U8 U16 U32 U64 I8 I16 I32 I64 F16 F32]);
 same_cases!(ByteOrder, wit::ByteOrder, [Little Big]);
+same_cases!(LimitName, wit::LimitName, [MaxBytes MaxDepth MaxValues MaxRank MaxCodecs MemoryBytes MaxChunks Range]);
 
 impl From<Error> for wit::Error {
     fn from(error: Error) -> Self {
-        let Error { status, message, sample, array, path } = error;
-        let problem = wit::Problem { message, sample, array, path };
+        let Error { status, message, sample, array, path, limit } = error;
+        let limit = limit.map(|Limit { name, value, asked }| wit::Limit { name: name.into(), value, asked });
+        let problem = wit::Problem { message, sample, array, path, limit };
         match status {
             Status::Inval => wit::Error::InvalidArgument(problem),
             Status::Dtype => wit::Error::UnconvertibleType(problem),

@@ -6,8 +6,8 @@ use super::MetadataLimits;
 use super::codecs::{self, INDEX_TYPE, Stage};
 use super::json::{Node, quote};
 use super::named::{MustUnderstand, Named};
-use crate::error::Error;
-use crate::{ByteOrder, Status};
+use crate::ByteOrder;
+use crate::error::{Error, LimitName};
 
 /// What a chain says about reading.
 pub(super) struct Chain {
@@ -84,11 +84,9 @@ impl Budget {
         match self.left.checked_sub(1) {
             Some(left) => self.left = left,
             None => {
-                return Err(Error::new(
-                    Status::Budget,
-                    format!("more than {} codecs over all chains; no more are accepted", self.limit),
-                )
-                .at_path(node.path.as_str()));
+                let (most, asked) = (u64::from(self.limit), u64::from(self.limit) + 1);
+                let what = format!("all chains together have {asked} codecs or more");
+                return Err(Error::over(LimitName::MaxCodecs, most, Some(asked), what).at_path(node.path.as_str()));
             }
         }
         Ok(())
@@ -200,8 +198,8 @@ pub(super) fn check_bytes(node: &Node, shape: &[u64], width: u64) -> Result<(), 
     match bytes {
         Some(_) => Ok(()),
         None => {
-            Err(Error::new(Status::Budget, format!("{shape:?} elements of {width} bytes are more than 2^64 - 1 bytes"))
-                .at_path(node.path.as_str()))
+            let message = format!("{shape:?} elements of {width} bytes are more than 2^64 - 1 bytes");
+            Err(Error::beyond_64_bits(message).at_path(node.path.as_str()))
         }
     }
 }

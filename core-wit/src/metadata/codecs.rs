@@ -66,9 +66,9 @@ pub(super) fn v3<'a>(named: &Named<'a>, width: u64, rank: usize) -> Result<Stage
             })
         }
         "crc32c" => Ok(Stage::Checksum),
-        "zstd" => zstd(&options),
+        "zstd" => zstd(&options, Some(options.need("level")?)),
         "blosc" => {
-            blosc_common(&options)?;
+            blosc_common(&options, Some(options.need("cname")?), Some(options.need("clevel")?))?;
             options.need("blocksize")?;
             if let Some(shuffle) = options.get("shuffle") {
                 one_of(&shuffle, &["noshuffle", "shuffle", "bitshuffle"])?;
@@ -80,11 +80,22 @@ pub(super) fn v3<'a>(named: &Named<'a>, width: u64, rank: usize) -> Result<Stage
             }
             Ok(Stage::Compression)
         }
-        _ => level(&options),
+        _ => level(Some(options.need("level")?)),
     }
 }
 
-/// A v2 compressor, by its `id`.
+/// What numcodecs takes for options that a v2 compressor leaves out, as JSON. Decoding needs none of them.
+#[cfg(feature = "decoder")]
+pub(super) fn v2_defaults(id: &str) -> &'static [(&'static str, &'static str)] {
+    match id {
+        "zstd" => &[("level", "0")],
+        "gzip" | "zlib" | "bz2" => &[("level", "1")],
+        "blosc" => &[("cname", "\"lz4\""), ("clevel", "5"), ("shuffle", "1"), ("blocksize", "0")],
+        _ => &[],
+    }
+}
+
+/// A v2 compressor, by its `id`. It may leave out any option: numcodecs has a default for each.
 pub(super) fn v2<'a>(id: &'a str, members: &'a Members<'a>, node: Node<'a>) -> Result<(), Error> {
     let known: &[&str] = match id {
         "zstd" => &["id", "level", "checksum"],
@@ -99,30 +110,27 @@ pub(super) fn v2<'a>(id: &'a str, members: &'a Members<'a>, node: Node<'a>) -> R
     };
     let options = Options::new(id, Some(members), node, known)?;
     match id {
-        "zstd" => zstd(&options)?,
+        "zstd" => zstd(&options, options.get("level"))?,
         "blosc" => {
-            blosc_common(&options)?;
-            let shuffle = options.need("shuffle")?;
-            shuffle.integer(-1, 2)?;
+            blosc_common(&options, options.get("cname"), options.get("clevel"))?;
+            options.get("shuffle").map(|shuffle| shuffle.integer(-1, 2)).transpose()?;
             Stage::Compression
         }
-        _ => level(&options)?,
+        _ => level(options.get("level"))?,
     };
     Ok(())
 }
 
-fn level<'a>(options: &Options) -> Result<Stage<'a>, Error> {
-    options.need("level")?.integer(0, 9)?;
+fn level<'a>(level: Option<Node>) -> Result<Stage<'a>, Error> {
+    level.map(|level| level.integer(0, 9)).transpose()?;
     Ok(Stage::Compression)
 }
 
-fn zstd<'a>(options: &Options) -> Result<Stage<'a>, Error> {
-    let level = options.need("level")?;
-    // zarr-python once wrote the level as a string.
-    let from_text = level.value.as_str().and_then(|s| s.parse::<i64>().ok());
-    match from_text {
-        Some(-131_072..=22) => {}
-        _ => {
+fn zstd<'a>(options: &Options, level: Option<Node>) -> Result<Stage<'a>, Error> {
+    if let Some(level) = level {
+        // zarr-python once wrote the level as a string.
+        let from_text = level.value.as_str().and_then(|s| s.parse::<i64>().ok());
+        if !matches!(from_text, Some(-131_072..=22)) {
             level.integer(-131_072, 22)?;
         }
     }
@@ -135,9 +143,9 @@ fn zstd<'a>(options: &Options) -> Result<Stage<'a>, Error> {
 }
 
 /// The options that v2 and v3 share.
-fn blosc_common(options: &Options) -> Result<(), Error> {
-    one_of(&options.need("cname")?, &["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"])?;
-    options.need("clevel")?.integer(0, 9)?;
+fn blosc_common(options: &Options, cname: Option<Node>, clevel: Option<Node>) -> Result<(), Error> {
+    cname.map(|name| one_of(&name, &["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"]).map(drop)).transpose()?;
+    clevel.map(|level| level.integer(0, 9)).transpose()?;
     for key in ["blocksize", "typesize"] {
         if let Some(node) = options.get(key)
             && !(key == "typesize" && node.value.is_null())

@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use zarrs_metadata::ArrayMetadata as DecoderMetadata;
 
 /// Parses a document as [`super::parse`] does and returns it in the form that zarrs takes: attributes, ignored
-/// extensions and unknown members are gone, and order F is C where both mean the same.
+/// extensions and unknown members are gone, options that a v2 compressor leaves out are there, and order F is C where both
+/// mean the same.
 ///
 /// # Errors
 /// As [`super::parse`]; `Dtype` for a data type without a conversion.
@@ -31,6 +32,13 @@ pub fn decoder_document(format: ZarrFormat, bytes: &[u8], limits: &MetadataLimit
     fields.remove("dimension_names");
     if let Some(codecs) = fields.get_mut("codecs") {
         drop_ignored(codecs);
+    }
+    if let (ZarrFormat::V2, Some(Value::Object(compressor))) = (format, fields.get_mut("compressor")) {
+        let id = compressor.get("id").and_then(Value::as_str).unwrap_or_default();
+        for (option, default) in codecs::v2_defaults(id) {
+            let default = serde_json::from_str(default).map_err(refused)?;
+            compressor.entry(*option).or_insert(default);
+        }
     }
     if metadata.fortran_order && metadata.rank() <= 1 {
         fields.insert("order".into(), "C".into());

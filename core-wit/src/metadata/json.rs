@@ -3,7 +3,7 @@
 use super::MetadataLimits;
 use super::value::{Skipped, Value};
 use crate::Status;
-use crate::error::Error;
+use crate::error::{Error, LimitName};
 use std::borrow::Cow;
 
 /// Characters of a document that a message or a path step repeats.
@@ -127,10 +127,10 @@ impl<'a> Node<'a> {
 
     /// One extent an axis, each at least `min`; at most `max_rank` axes.
     pub fn extents(&self, min: u64, limits: &MetadataLimits) -> Result<Vec<u64>, Error> {
-        let rank = self.array()?.len();
-        if rank as u64 > u64::from(limits.max_rank) {
-            return Err(Error::new(Status::Budget, format!("{rank} axes; at most {} are accepted", limits.max_rank))
-                .at_path(self.path.as_str()));
+        let (rank, most) = (self.array()?.len() as u64, u64::from(limits.max_rank));
+        if rank > most {
+            let what = format!("{rank} axes are given");
+            return Err(Error::over(LimitName::MaxRank, most, Some(rank), what).at_path(self.path.as_str()));
         }
         // `min` is 0 or 1. A path is made for what is wrong only.
         let extent = |(index, value): (usize, &'a Value<'a>)| match integer_in(value, min as i64, u64::MAX) {

@@ -34,7 +34,7 @@ use value::Value;
 pub struct MetadataLimits {
     /// Bytes of JSON. Default 4 MiB.
     pub max_bytes: u64,
-    /// Nesting of arrays and objects. Default 64.
+    /// Nesting of arrays and objects. Default 64; 120 at most, whatever is given here.
     pub max_depth: u32,
     /// JSON values (scalars, arrays, objects and keys), attributes included. Default 2^18. Shape, codecs and all else that
     /// is interpreted may hold a sixteenth of it.

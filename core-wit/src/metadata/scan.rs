@@ -11,7 +11,7 @@ use super::json::{clip, decode_at, push_step};
 use super::lex::{Lexer, Wanted};
 use super::value::{Skipped, Value, unescape};
 use crate::Status;
-use crate::error::Error;
+use crate::error::{Error, LimitName};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -38,11 +38,9 @@ pub(super) fn scan<'a>(
     opaque: fn(&str) -> bool,
 ) -> Result<Vec<Member<'a>>, Error> {
     if bytes.len() as u64 > limits.max_bytes {
-        return Err(budget(format!(
-            "the metadata document has {} bytes; at most {} are accepted",
-            bytes.len(),
-            limits.max_bytes
-        )));
+        let (most, given) = (limits.max_bytes, bytes.len() as u64);
+        let what = format!("the metadata document has {given} bytes");
+        return Err(Error::over(LimitName::MaxBytes, most, Some(given), what));
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
         Error::new(Status::Decode, format!("the metadata is not UTF-8: invalid byte at offset {}", e.valid_up_to()))
@@ -206,20 +204,24 @@ impl<'a> Scanner<'a> {
 
     fn count(&mut self) -> Result<(), Error> {
         self.values += 1;
-        if self.values > self.limits.max_values {
-            return Err(budget(format!(
-                "the metadata document holds more than {} JSON values; no more are accepted",
-                self.limits.max_values
-            )));
+        let most = self.limits.max_values;
+        if self.values > most {
+            let what = format!("the metadata document holds {} JSON values or more", self.values);
+            return Err(Error::over(LimitName::MaxValues, most, Some(self.values), what));
         }
         if self.mode == Mode::Skip {
             return Ok(());
         }
         self.interpreted += 1;
-        let most = self.limits.max_values / INTERPRETED_SHARE;
-        if self.interpreted > most {
-            let message = format!("shape, codecs and the like hold more than {most} JSON values; no more are accepted");
-            return Err(budget(message).at_path(self.path()));
+        let share = most / INTERPRETED_SHARE;
+        if self.interpreted > share {
+            // What the limit would have to be.
+            let asked = self.interpreted.checked_mul(INTERPRETED_SHARE);
+            let what = format!(
+                "shape, codecs and the like hold {} JSON values or more; {share}, a {INTERPRETED_SHARE}th of the limit, are accepted",
+                self.interpreted
+            );
+            return Err(Error::over(LimitName::MaxValues, most, asked, what).at_path(self.path()));
         }
         Ok(())
     }
@@ -270,8 +272,9 @@ impl<'a> Scanner<'a> {
     fn open(&mut self, frame: Frame<'a>) -> Result<(), Error> {
         let depth = self.limits.max_depth.min(DEPTH_CEILING);
         if self.stack.len() as u64 >= u64::from(depth) {
-            let message = format!("the metadata document nests deeper than {depth} levels");
-            return Err(budget(message).at_path(self.path()));
+            let asked = u64::from(depth) + 1;
+            let what = format!("the metadata document nests {asked} levels deep or deeper");
+            return Err(Error::over(LimitName::MaxDepth, depth.into(), Some(asked), what).at_path(self.path()));
         }
         self.lexer.pos += 1;
         self.stack.push(frame);
@@ -362,8 +365,4 @@ fn twice(path: &str, key: &str) -> Error {
     let mut path = path.to_string();
     push_step(&mut path, key);
     decode_at(path, "this key occurs twice in its object")
-}
-
-fn budget(message: String) -> Error {
-    Error::new(Status::Budget, message)
 }

@@ -4,7 +4,7 @@ use super::check::Counts;
 use super::order::Keys;
 use super::{MissingChunk, PlannedChunk, Request};
 use crate::Status;
-use crate::error::Error;
+use crate::error::{Error, LimitName};
 
 /// Bytes that planning needs, linear in the unique chunks, which are known only after sorting.
 ///
@@ -70,14 +70,10 @@ impl Need {
         if need <= u128::from(limit) {
             return Ok(());
         }
-        Err(Error::new(
-            Status::Budget,
-            format!(
-                "planning {} samples needs {need} bytes or more, and memory_bytes is {limit}; plan fewer samples at once \
-                 or raise it",
-                request.samples.len()
-            ),
-        ))
+        let what = format!("planning {} samples needs {need} bytes or more", request.samples.len());
+        let mut error = Error::over(LimitName::MemoryBytes, limit, u64::try_from(need).ok(), what);
+        error.message.push_str("; plan fewer samples at once or raise it");
+        Err(error)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::describe::{axes, data_type, facts, tuple};
 use super::{BatchSpec, MissingChunk, Request, SampleBox};
-use crate::error::Error;
+use crate::error::{Error, LimitName};
 use crate::metadata::ArrayMetadata;
 use crate::{SourceType, Status};
 
@@ -42,10 +42,6 @@ fn inval(message: String) -> Error {
     Error::new(Status::Inval, message)
 }
 
-fn budget(message: String) -> Error {
-    Error::new(Status::Budget, message)
-}
-
 fn at_array(mut error: Error, array: u32) -> Error {
     error.array = Some(array);
     error
@@ -72,15 +68,15 @@ pub(crate) fn check(request: &Request<'_>) -> Result<Counts, Error> {
         counts.needed_bytes = counts.needed_bytes.saturating_add(found.needed_bytes);
     }
     if counts.uses > limit {
-        return Err(budget(format!(
-            "{} samples need {} chunk uses, and max_chunks is {limit}; plan fewer samples at once or raise it",
-            request.samples.len(),
-            counts.uses
-        )));
+        let what = format!("{} samples need {} chunk uses", request.samples.len(), counts.uses);
+        let mut error = Error::over(LimitName::MaxChunks, limit, Some(counts.uses), what);
+        error.message.push_str("; plan fewer samples at once or raise it");
+        return Err(error);
     }
     // Saturated or in fact 2^64 - 1: neither can be held.
     if counts.needed_bytes == u64::MAX {
-        return Err(budget(format!("{} samples have more than 2^64 - 2 bytes to read", request.samples.len())));
+        let message = format!("{} samples have more than 2^64 - 2 bytes to read", request.samples.len());
+        return Err(Error::beyond_64_bits(message));
     }
     Ok(counts)
 }
@@ -101,7 +97,7 @@ fn check_spec(spec: &BatchSpec) -> Result<Counts, Error> {
         Some((elements, bytes))
     };
     let (sample_elements, batch_bytes) = sizes().ok_or_else(|| {
-        budget(format!(
+        Error::beyond_64_bits(format!(
             "a batch of {} samples of shape {} in {} has more than 2^64 - 1 bytes",
             spec.samples,
             tuple(&spec.shape),
@@ -244,7 +240,7 @@ pub(crate) fn check_sample(
     }
     let needed_bytes = sample_elements.checked_mul(source.width() as u64);
     let Some(needed_bytes) = needed_bytes.filter(|_| chunk_bytes(array, source).is_some()) else {
-        return Err(budget(format!(
+        return Err(Error::beyond_64_bits(format!(
             "a crop of shape {} or a chunk has more than 2^64 - 1 bytes: {}",
             tuple(&spec.shape),
             facts(index, array)
@@ -252,11 +248,12 @@ pub(crate) fn check_sample(
     };
     match uses.filter(|&uses| uses <= limit) {
         Some(uses) => Ok(Counts { uses, widest, needed_bytes, ..Counts::default() }),
-        None => Err(budget(format!(
-            "its box of shape {} touches {} chunks, and max_chunks is {limit}; {}",
-            tuple(&spec.shape),
-            uses.map_or("more than 2^64 - 1".into(), |n| n.to_string()),
-            facts(index, array)
-        ))),
+        None => {
+            let touched = uses.map_or("more than 2^64 - 1".into(), |n| n.to_string());
+            let what = format!("its box of shape {} touches {touched} chunks", tuple(&spec.shape));
+            let mut error = Error::over(LimitName::MaxChunks, limit, uses, what);
+            error.message.push_str(&format!("; {}", facts(index, array)));
+            Err(error)
+        }
     }
 }

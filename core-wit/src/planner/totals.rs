@@ -3,7 +3,6 @@
 use super::budget::{filled, result_bytes};
 use super::check::{Counts, chunk_bytes};
 use super::{Plan, Request, Totals};
-use crate::Status;
 use crate::error::Error;
 
 /// Adds up what the plan costs.
@@ -52,13 +51,10 @@ pub(super) fn totals(request: &Request<'_>, counts: &Counts, plan: &Plan) -> Res
         })
     };
     sizes().ok_or_else(|| {
-        Error::new(
-            Status::Budget,
-            format!(
-                "a window of {} samples has more than 2^64 - 1 bytes to read, decode or hold; plan fewer samples at once",
-                request.samples.len()
-            ),
-        )
+        Error::beyond_64_bits(format!(
+            "a window of {} samples has more than 2^64 - 1 bytes to read, decode or hold; plan fewer samples at once",
+            request.samples.len()
+        ))
     })
 }
 

@@ -4,5 +4,6 @@ mod corpus;
 mod hostile;
 mod keys;
 mod legal;
+mod limits;
 mod mutations;
 mod refused;

@@ -2,6 +2,7 @@
 
 use crate::figures::peer_workload;
 use crate::{Case, array};
+use damacy_core::error::{Limit, LimitName};
 use damacy_core::{SourceType, Status};
 
 #[test]
@@ -12,6 +13,7 @@ fn max_chunks_counts_uses_and_may_be_met_exactly() {
     case.limits.max_chunks = 1673;
     let e = case.plan().unwrap_err();
     assert_eq!((e.status, e.sample), (Status::Budget, None));
+    assert_eq!(e.limit, Some(Limit { name: LimitName::MaxChunks, value: 1673, asked: Some(1674) }));
     for fact in ["64 samples", "1674", "1673", "max_chunks"] {
         assert!(e.message.contains(fact), "{fact}: {e}");
     }
@@ -27,6 +29,7 @@ fn a_sample_that_passes_max_chunks_alone_is_named() {
     case.limits.max_chunks = 3;
     let e = case.plan().unwrap_err();
     assert_eq!((e.status, e.sample, e.array), (Status::Budget, Some(0), Some(0)));
+    assert_eq!(e.limit, Some(Limit { name: LimitName::MaxChunks, value: 3, asked: Some(4) }));
     for fact in ["sample 0", "4 chunks", "max_chunks is 3", "(3, 3)", "uint8", "(9, 9)", "(2, 2)"] {
         assert!(e.message.contains(fact), "{fact}: {e}");
     }
@@ -53,6 +56,8 @@ fn memory_bytes_may_be_met_exactly_and_is_what_the_formula_says() {
     case.limits.memory_bytes = need - 1;
     let e = case.plan().unwrap_err();
     assert_eq!((e.status, e.sample), (Status::Budget, None));
+    let limit = Limit { name: LimitName::MemoryBytes, value: need - 1, asked: Some(need) };
+    assert_eq!(e.limit, Some(limit));
     for fact in ["64 samples", &need.to_string(), &(need - 1).to_string(), "memory_bytes"] {
         assert!(e.message.contains(fact), "{fact}: {e}");
     }

@@ -50,7 +50,7 @@ kinds! {
     Memory "memory_bytes" Budget,
     /// [`TenantLimits::metadata`](super::TenantLimits::metadata).
     Metadata "metadata" Budget,
-    /// A number of bytes or elements beyond 64 bits.
+    /// A number of bytes or elements beyond 64 bits; the limit is 2^64 - 1.
     Range "range" Budget,
     /// [`TenantLimits::result_bytes`](super::TenantLimits::result_bytes).
     ResultBytes "result_bytes" Budget,
@@ -77,10 +77,12 @@ pub struct PoolError {
     pub status: Status,
     /// Whose call.
     pub tenant: Arc<str>,
+    /// The limit's name as [`TenantLimits`](super::TenantLimits) has it (`chunks`, `metadata.max_rank`), or the kind's.
+    pub name: &'static str,
     /// The limit's value: bytes, a count, fuel, or nanoseconds.
     pub limit: Option<u64>,
-    /// What was asked for, in the limit's unit, where it is one number. A call that was stopped is known to need more than
-    /// its limit, but not how much.
+    /// What was asked for, in the limit's unit, where it is one number; the least of it where counting ended at the limit. A
+    /// call that was stopped by its deadline, fuel or result is known to need more, but not how much.
     pub asked: Option<u64>,
     /// Index of the array to blame in the job.
     pub array: Option<u32>,
@@ -118,6 +120,7 @@ impl PoolError {
             kind,
             status: kind.status(),
             tenant: tenant.clone(),
+            name: kind.name(),
             limit: None,
             asked: None,
             array: None,

@@ -5,7 +5,7 @@ use super::error::{Kind, PoolError, nanos};
 use super::run::Times;
 use crate::Status;
 use crate::sandbox::{Spent, Stop};
-use damacy_core::error::Error;
+use damacy_core::error::{Error, Limit, LimitName};
 use std::sync::Arc;
 
 /// How a call failed once it ran.
@@ -38,27 +38,31 @@ impl Failed {
             Some(Stop::Fuel) => (Kind::Fuel, limits.fuel, None),
             Some(Stop::Result) => (Kind::ResultBytes, Some(limits.result_bytes), None),
             Some(Stop::Cancelled) => return ended(tenant, times, limits),
-            None => match error.status {
-                Status::Budget if parsing => (Kind::Metadata, None, None),
-                // The core's own arithmetic; its messages name the limit.
-                Status::Budget if error.message.contains("max_chunks is") => (Kind::Chunks, Some(limits.chunks), None),
-                Status::Budget if error.message.contains("memory_bytes is") => {
-                    (Kind::Memory, Some(limits.memory_bytes), None)
-                }
-                Status::Budget => (Kind::Range, None, None),
-                Status::Oom => (Kind::System, None, None),
-                Status::Internal => (Kind::Bug, None, None),
+            None => match (error.status, error.limit) {
+                // By arithmetic, before anything was counted out or allocated.
+                (Status::Budget, Some(Limit { name, value, asked })) => (kind_of(name), Some(value), asked),
+                // The guest's own allocator.
+                (Status::Budget, None) => (Kind::Memory, Some(limits.memory_bytes), None),
+                (Status::Oom, _) => (Kind::System, None, None),
+                (Status::Internal, _) => (Kind::Bug, None, None),
                 _ => (Kind::Invalid, None, None),
             },
+        };
+        let name = match error.limit {
+            Some(limit) if kind == Kind::Metadata => metadata_name(limit.name),
+            _ => kind.name(),
         };
         let place = match error.array {
             Some(array) if parsing => format!("array {array}: "),
             _ => String::new(),
         };
-        let message = format!("tenant {tenant}: {place}{error}");
+        // The core has another name for it.
+        let alias = if kind == Kind::Chunks { "; the tenant's limit is chunks" } else { "" };
+        let message = format!("tenant {tenant}: {place}{error}{alias}");
         let status = if kind == Kind::Invalid { error.status } else { kind.status() };
         PoolError {
             status,
+            name,
             limit,
             asked,
             array: error.array,
@@ -66,6 +70,32 @@ impl Failed {
             path: error.path.into(),
             ..PoolError::new(tenant, kind, message)
         }
+    }
+}
+
+/// The kind of a limit that the guest met by arithmetic.
+fn kind_of(name: LimitName) -> Kind {
+    match name {
+        LimitName::MaxBytes
+        | LimitName::MaxDepth
+        | LimitName::MaxValues
+        | LimitName::MaxRank
+        | LimitName::MaxCodecs => Kind::Metadata,
+        LimitName::MemoryBytes => Kind::Memory,
+        LimitName::MaxChunks => Kind::Chunks,
+        LimitName::Range => Kind::Range,
+    }
+}
+
+/// A limit of the parser, as [`TenantLimits`] names it.
+fn metadata_name(name: LimitName) -> &'static str {
+    match name {
+        LimitName::MaxBytes => "metadata.max_bytes",
+        LimitName::MaxDepth => "metadata.max_depth",
+        LimitName::MaxValues => "metadata.max_values",
+        LimitName::MaxRank => "metadata.max_rank",
+        LimitName::MaxCodecs => "metadata.max_codecs",
+        _ => Kind::Metadata.name(),
     }
 }
 

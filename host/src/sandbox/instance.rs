@@ -6,7 +6,7 @@ use super::runtime::{LARGEST_BYTES, Metering, Runtime};
 use super::watch::{Stop, Watch};
 use super::{GuestLimits, Sandbox};
 use crate::Status;
-use damacy_core::error::Error;
+use damacy_core::error::{Error, LimitName};
 use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::component::Instance;
@@ -16,6 +16,9 @@ use wasmtime::{PoolConcurrencyLimitError, Store, StoreContextMut, Trap, UpdateDe
 const LEAST_RESULT: u64 = 64 << 10;
 /// A result takes more bytes in the host than in the guest, where it has lists of lists.
 const RESULT_GROWTH: u64 = 4;
+
+/// What an instance is made for, whatever comes first, in the user's words.
+const STARTING: &str = "any call that parses or plans";
 
 /// How wasmtime words that a result was too large; its error has no public type.
 const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
@@ -70,10 +73,8 @@ pub(super) fn instantiate(
         }
     };
     made.map_err(|(error, refused)| match refused {
-        Some(needed) => (over_memory("starting the guest", limits, needed), Some(Stop::Memory(needed))),
-        None if error.downcast_ref() == Some(&Trap::OutOfFuel) => {
-            (out_of_fuel("starting the guest", extra), Some(Stop::Fuel))
-        }
+        Some(needed) => (over_memory(STARTING, limits, needed), Some(Stop::Memory(needed))),
+        None if error.downcast_ref() == Some(&Trap::OutOfFuel) => (out_of_fuel(STARTING, extra), Some(Stop::Fuel)),
         None => (Error::new(Status::Oom, format!("the sandbox cannot make another instance: {error:#}")), None),
     })
 }
@@ -129,8 +130,11 @@ pub(super) fn trapped(
             Error::new(Status::Budget, message)
         }
         Some(Stop::Result) => {
-            let most = extra.result_bytes.unwrap_or(limits.memory_bytes.saturating_mul(RESULT_GROWTH));
-            Error::new(Status::Budget, format!("the result of {what} has more than {most} bytes, its limit"))
+            let limit = match (extra.result_bytes, limits.memory_bytes) {
+                (Some(most), _) => format!("result_bytes is {most}"),
+                (None, most) => format!("it may have {RESULT_GROWTH} times memory_bytes, which is {most}"),
+            };
+            Error::new(Status::Budget, format!("the result of {what} is too large: {limit}"))
         }
         Some(_) => Error::new(Status::Shutdown, format!("{what} was cancelled")),
         None => Error::new(
@@ -145,18 +149,15 @@ pub(super) fn trapped(
 }
 
 fn out_of_fuel(what: &str, extra: &Extra) -> Error {
-    Error::new(Status::Budget, format!("{what} needs more fuel than its limit of {}", extra.fuel.unwrap_or(0)))
+    Error::new(Status::Budget, format!("{what} needs more fuel, and fuel is {}", extra.fuel.unwrap_or(0)))
 }
 
 /// The refusal of memory.
 pub(super) fn over_memory(what: &str, limits: GuestLimits, needed: u64) -> Error {
     let limit = limits.memory_bytes;
     if needed <= limit {
-        return Error::new(
-            Status::Oom,
-            format!("{what} needs {needed} bytes in the sandbox, which the system refused"),
-        );
+        return Error::new(Status::Oom, format!("{what} needs {needed} bytes of memory, which the system refused"));
     }
-    let message = format!("{what} needs at least {needed} bytes in the sandbox, but its memory limit is {limit} bytes");
-    Error::new(Status::Budget, message)
+    let what = format!("{what} needs {needed} bytes of memory or more");
+    Error::over(LimitName::MemoryBytes, limit, Some(needed), what)
 }

@@ -2,7 +2,7 @@
 
 use super::bindings::exports::damacy::core::{metadata as array, planner, types};
 use crate::{ByteOrder, Dtype, SourceType, Status};
-use damacy_core::error::Error;
+use damacy_core::error::{Error, Limit, LimitName};
 use damacy_core::metadata::{ArrayMetadata, KeyEncoding, MetadataLimits, ZarrFormat};
 use damacy_core::planner::{BatchSpec, Plan, PlanLimits, PlannedChunk, Request, SampleBox, Totals};
 
@@ -28,6 +28,7 @@ mod facts;
 same_cases!(Dtype, types::Dtype, [F32 Bf16 U8 U16 U32 U64 I8 I16 I32 I64]);
 same_cases!(SourceType, types::Source, [U8 U16 U32 U64 I8 I16 I32 I64 F16 F32]);
 same_cases!(ByteOrder, types::ByteOrder, [Little Big]);
+same_cases!(LimitName, types::LimitName, [MaxBytes MaxDepth MaxValues MaxRank MaxCodecs MemoryBytes MaxChunks Range]);
 same_cases!(ZarrFormat, array::Format, [V2 V3]);
 
 impl From<types::Error> for Error {
@@ -41,8 +42,9 @@ impl From<types::Error> for Error {
             types::Error::Unsupported(problem) => (Status::Unsupported, problem),
             types::Error::Internal(problem) => (Status::Internal, problem),
         };
-        let types::Problem { message, sample, array, path } = problem;
-        Error { status, message, sample, array, path }
+        let types::Problem { message, sample, array, path, limit } = problem;
+        let limit = limit.map(|types::Limit { name, value, asked }| Limit { name: name.into(), value, asked });
+        Error { status, message, sample, array, path, limit }
     }
 }
 

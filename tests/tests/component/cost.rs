@@ -138,5 +138,5 @@ fn pricing_beyond_the_memory_limit_is_over_budget_and_names_it() {
     let mut guest = guest(GuestLimits { memory_bytes: 2 << 20, ..GuestLimits::default() });
     let error = guest.estimate(&request, Advise::default()).expect_err("2 MiB are not enough");
     assert_eq!(error.status, Status::Budget);
-    assert!(error.message.contains("2097152 bytes"), "{error}");
+    assert!(error.message.contains("memory_bytes is 2097152"), "{error}");
 }

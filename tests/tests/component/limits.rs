@@ -2,6 +2,7 @@
 
 use super::parity::{array, guest};
 use damacy::sandbox::{GuestLimits, Sandbox};
+use damacy_core::error::LimitName;
 use damacy_core::planner::{BatchSpec, PlanLimits, Request, SampleBox, plan};
 use damacy_core::{Dtype, Status};
 use std::sync::{Arc, Barrier};
@@ -38,9 +39,13 @@ fn a_plan_beyond_the_memory_limit_is_over_budget_and_names_limit_and_need() {
     assert!(native.is_ok());
     let error = error.expect_err("2 MiB are not enough");
     assert_eq!(error.status, Status::Budget);
-    assert!(error.message.contains("2097152 bytes"), "{error}");
-    let needed = error.message.split_whitespace().find_map(|word| word.parse::<u64>().ok()).expect("the need");
+    let limit = error.limit.expect("a limit");
+    assert_eq!((limit.name, limit.value), (LimitName::MemoryBytes, 2 << 20), "{error}");
+    let needed = limit.asked.expect("the need");
     assert!(needed > 2 << 20, "{error}");
+    for words in [format!("needs {needed} bytes"), "memory_bytes is 2097152".into()] {
+        assert!(error.message.contains(&words), "{error}");
+    }
 
     let [small, native] = plan_crops(&mut guest, 10);
     assert_eq!(small, native, "the guest works after it met its limit");
@@ -69,7 +74,9 @@ fn a_memory_limit_below_the_components_own_data_is_over_budget() {
     let limits = GuestLimits { memory_bytes: 1000, ..GuestLimits::default() };
     let error = Sandbox::shared().expect("a sandbox").guest(limits).err().expect("1000 bytes are not enough");
     assert_eq!(error.status(), Status::Budget);
-    assert!(error.message().contains("1000 bytes"), "{error}");
+    let message = error.message();
+    assert!(message.contains("memory_bytes is 1000") && message.contains("bytes of memory"), "{error}");
+    assert!(!message.contains("guest") && !message.contains("sandbox"), "in the user's words: {error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Measures memory and time of the whole process, so tests take turns where that matters.
 
 mod attacks;
+mod corpus;
 mod limits;
 mod memory;
 mod metering;

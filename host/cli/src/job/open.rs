@@ -4,8 +4,9 @@ use super::{Job, Origin, Store};
 use crate::failure::Failure;
 use damacy::sandbox::{Guest, Sandbox};
 use damacy::zarr::Array;
-use damacy::{Error, PlannedArray};
+use damacy::{Error, PlannedArray, Status};
 use damacy_bench::scenario::Faults;
+use damacy_core::error::LimitName;
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits};
 
 /// Arrays that cannot be opened before the others are left alone.
@@ -22,7 +23,11 @@ pub struct Opened {
 impl Opened {
     /// Opens all arrays of a job; of their files, only the metadata.
     pub fn of(job: &Job) -> Result<Opened, Failure> {
-        let mut guest = Sandbox::shared()?.guest(job.limits.into())?;
+        let mut guest = Sandbox::shared()?.guest(job.limits.into()).map_err(|error| {
+            let option = if error.status() == Status::Budget { option(LimitName::MemoryBytes) } else { "" };
+            let message = format!("{error}{option}");
+            error.with_message(message)
+        })?;
         let (mut arrays, mut faults) = (Vec::with_capacity(job.arrays.len()), Faults::default());
         let mut what = "the job".to_owned();
         for (index, array) in job.arrays.iter().enumerate() {
@@ -83,5 +88,16 @@ pub fn described(job: &Job, names: &[PlannedArray], error: &damacy_core::error::
         (None, Some(array)) if job.origin == Origin::Json => message.push_str(&format!("; at /arrays/{array}")),
         _ => {}
     }
+    message.push_str(error.limit.map_or("", |limit| option(limit.name)));
     Failure::Error(Error::new(error.status, "plan", message))
+}
+
+/// How the command line sets a limit, for the end of a message.
+fn option(limit: LimitName) -> &'static str {
+    match limit {
+        LimitName::MemoryBytes => "; --limits memory=SIZE sets it",
+        LimitName::MaxChunks => "; --limits chunks=NUMBER sets it",
+        // Others are not this command's to set.
+        _ => "",
+    }
 }

@@ -205,9 +205,10 @@ fn limits_are_named_with_their_value_and_what_was_asked() {
     let limited = |crop: &str, limits: &str| {
         damacy(["estimate", "--array", text(volume.path()), "--shape", crop, "--uniform", "1", "--limits", limits])
     };
-    limited("64,64", "chunks=4095").refused(20, &["BUDGET", "4096 chunks", "max_chunks is 4095"]);
+    limited("64,64", "chunks=4095")
+        .refused(20, &["BUDGET", "4096 chunks", "max_chunks is 4095", "--limits chunks=NUMBER"]);
     assert_eq!(limited("64,64", "chunks=4096").code, 0);
-    limited("64,64", "memory=1").refused(20, &["memory limit is 1 bytes"]);
+    limited("64,64", "memory=1").refused(20, &["memory_bytes is 1", "--limits memory=SIZE"]);
     let mut job = job(json!("uniform"));
     job["limits"] = json!({"chunks": 1});
     let refused = with_input(["plan", "-"], job.to_string().as_bytes());
