@@ -77,14 +77,14 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
         widths_differ |= *first_width.get_or_insert(own_width) != own_width;
         width += chosen * own_width as f64;
 
-        let points = Points::new(chosen, axes(request, array, array.chunk_shape()));
+        let points = Points::new(chosen, window.max(per_batch), axes(request, array, array.chunk_shape()));
         let touched = touched(request, array, array.chunk_shape());
         let all =
             Decoded { touched, window: points.touched_by(window), batch: points.touched_by(per_batch), read: 0.0 };
         let mut objects = all.window;
         let mut precise = points.precise;
         if array.levels.len() > 1 {
-            let points = Points::new(chosen, axes(request, array, array.object_shape()));
+            let points = Points::new(chosen, window, axes(request, array, array.object_shape()));
             objects = points.touched_by(window);
             precise &= points.precise;
         }

@@ -131,8 +131,9 @@ impl Job<'_> {
     fn figures(&self, chunk: &[u64], most_uses: u64) -> Option<(f64, f64)> {
         let request = self.checked.request;
         if self.boxes.is_empty() {
-            let points = Points::new(self.chosen, axes(request, self.array, chunk));
-            return Some((touched(request, self.array, chunk), points.touched_by(self.checked.window)));
+            let window = self.checked.window;
+            let points = Points::new(self.chosen, window, axes(request, self.array, chunk));
+            return Some((touched(request, self.array, chunk), points.touched_by(window)));
         }
         let limits = PlanLimits { max_chunks: most_uses.min(request.limits.max_chunks), ..request.limits };
         let array = rechunked(self.array, chunk.to_vec(), Some(SourceType::U8));
