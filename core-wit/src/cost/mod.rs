@@ -16,6 +16,7 @@ mod drawn;
 mod layout;
 mod lookahead;
 pub mod memory;
+mod shapes;
 mod sums;
 mod unique;
 
