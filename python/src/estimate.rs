@@ -21,6 +21,7 @@ pub struct JobArgument {
     window: u64,
     workers: u64,
     memory_bytes: u64,
+    chunk_cache_bytes: u64,
     advise_layout: Option<u32>,
     advise_lookahead: bool,
     limits: PlanLimitsArgument,
@@ -61,6 +62,7 @@ pub fn estimate(py: Python<'_>, job: JobArgument) -> PyResult<String> {
         window: job.window,
         workers: job.workers,
         memory_bytes: job.memory_bytes,
+        chunk_cache_bytes: job.chunk_cache_bytes,
         advise: Advise { layout: job.advise_layout, lookahead: job.advise_lookahead },
         limits: job.limits.read(py)?,
     };

@@ -4,7 +4,7 @@
 //! of m crops at least one touches a chunk of chance p with `1 - (1 - p)^m`. Sums over chunks go over classes of chunks.
 
 use super::axis::Axis;
-use super::check::{Checked, over_budget};
+use super::check::{Checked, over_budget, over_ratio};
 use super::sums::{Sums, whole};
 use super::unique::{Points, gain};
 use super::{Certainty, CostRequest, Crops, Encoded};
@@ -93,7 +93,13 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
         }
         let decoded = match request.encoded.get(index) {
             Some(Encoded::Chunks(sizes)) => stored(checked, index, sizes, window),
-            Some(Encoded::Ratio(ratio)) => Decoded { read: all.window * bytes as f64 * ratio, ..all },
+            Some(Encoded::Ratio(ratio)) => {
+                let decoded = all.window * bytes as f64;
+                if whole(decoded).is_some() && whole(decoded * ratio).is_none() {
+                    return Err(over_ratio(index as u32, *ratio, decoded));
+                }
+                Decoded { read: decoded * ratio, ..all }
+            }
             _ => {
                 read_bytes = None;
                 all

@@ -59,7 +59,11 @@ fn no_shape_of_powers_of_two_costs_less_than_the_advised_one_up_to_three_axes() 
         assert!(off < 1e-3, "{:?} of {:?}: {advice:?}, best {best}", job.spec.shape, job.arrays[0].shape);
         worst = worst.max(off);
     }
-    println!("{} jobs, {kept} keep their layout; at worst {:+.4} % above the best power of two", jobs.len(), 100.0 * worst);
+    println!(
+        "{} jobs, {kept} keep their layout; at worst {:+.4} % above the best power of two",
+        jobs.len(),
+        100.0 * worst
+    );
 }
 
 #[test]
@@ -151,6 +155,10 @@ fn the_largest_look_ahead_is_the_largest_that_the_pipelines_budget_runs() {
     assert_eq!(memory::fit(&sizes, memory::decode_need(256 << 10), 4 << 20).unwrap().buffers, 32);
     assert_eq!(advise_lookahead(&CostRequest { memory_bytes: sizes.memory_bytes, ..request }).unwrap().most, 16 * 8);
 
+    // What a chunk cache takes is not there for windows.
+    let cached = CostRequest { memory_bytes: sizes.memory_bytes, chunk_cache_bytes: 36 << 20, ..request };
+    assert_eq!(advise_lookahead(&cached).unwrap().most, 15 * 8);
+    assert_eq!(advise_lookahead(&CostRequest { chunk_cache_bytes: u64::MAX, ..cached }).unwrap().most, 0);
     assert_eq!(advise_lookahead(&CostRequest { memory_bytes: 64 << 20, ..request }).unwrap().most, 0);
     assert_eq!(advise_lookahead(&CostRequest { memory_bytes: 70 << 20, ..request }).unwrap().most, 8);
     let limits = PlanLimits { max_chunks: 1200, ..PlanLimits::default() };

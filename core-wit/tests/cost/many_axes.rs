@@ -26,9 +26,10 @@ fn chances((length, chunk, crop, _): Alike) -> Vec<(f64, f64)> {
 
 /// Every multiset of so many classes: its probability, and how many chunks have it.
 fn multisets(classes: &[(f64, f64)], axes: usize) -> Vec<(f64, f64)> {
-    let Some((&(chance, chunks), rest)) = classes.split_first() else {
-        return if axes == 0 { vec![(1.0, 1.0)] } else { vec![] };
-    };
+    if axes == 0 {
+        return vec![(1.0, 1.0)];
+    }
+    let Some((&(chance, chunks), rest)) = classes.split_first() else { return vec![] };
     let (mut all, mut power) = (vec![], (1.0, 1.0));
     for taken in 0..=axes {
         all.extend(multisets(rest, axes - taken).iter().map(|(p, n)| (p * power.0, n * power.1)));
