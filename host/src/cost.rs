@@ -63,6 +63,8 @@ pub struct Job {
     pub workers: u64,
     /// Host memory that the pipeline may use, bytes: bounds the advised look-ahead. Default 1 GiB.
     pub memory_bytes: u64,
+    /// Of it, what the chunk cache may take. Default 0: no cache.
+    pub chunk_cache_bytes: u64,
     /// The advice to give. Arrays are counted in the order of [`Job::arrays`], then of samples. Default: none.
     pub advise: Advise,
     /// Limits of planning, which hold for pricing too.
@@ -79,6 +81,7 @@ impl Job {
             window: 64,
             workers: 1,
             memory_bytes: 1 << 30,
+            chunk_cache_bytes: 0,
             advise: Advise::default(),
             limits: PlanLimits::default(),
         }
@@ -163,6 +166,7 @@ pub fn estimate(job: &Job) -> Result<Estimated> {
         window: job.window,
         workers: job.workers,
         memory_bytes: job.memory_bytes,
+        chunk_cache_bytes: job.chunk_cache_bytes,
         limits: job.limits.into(),
     };
     let report = guest.estimate(&request, job.advise).map_err(|error| opened.describe("estimate", &error))?;

@@ -129,14 +129,24 @@ struct HostFields {
     decode_bytes: u64,
     workers: u64,
     plan_bytes: u64,
+    cache_bytes: u64,
     total_bytes: u64,
     least_bytes: u64,
 }
 
 impl From<&HostMemory> for HostFields {
     fn from(host: &HostMemory) -> Self {
-        let HostMemory { batch_bytes, buffers, decode_bytes, workers, plan_bytes, total_bytes, least_bytes } = *host;
-        HostFields { batch_bytes, buffers, decode_bytes, workers, plan_bytes, total_bytes, least_bytes }
+        let HostMemory {
+            batch_bytes,
+            buffers,
+            decode_bytes,
+            workers,
+            plan_bytes,
+            cache_bytes,
+            total_bytes,
+            least_bytes,
+        } = *host;
+        HostFields { batch_bytes, buffers, decode_bytes, workers, plan_bytes, cache_bytes, total_bytes, least_bytes }
     }
 }
 

@@ -21,6 +21,7 @@ pub struct JobArgument {
     pub window: u64,
     pub workers: u64,
     pub memory_bytes: u64,
+    pub chunk_cache_bytes: u64,
     pub advise_layout: Option<u32>,
     pub advise_lookahead: bool,
     limits: PlanLimitsArgument,
@@ -68,6 +69,7 @@ pub fn estimate(py: Python<'_>, job: JobArgument) -> PyResult<String> {
         window: job.window,
         workers: job.workers,
         memory_bytes: job.memory_bytes,
+        chunk_cache_bytes: job.chunk_cache_bytes,
         advise: Advise { layout: job.advise_layout, lookahead: job.advise_lookahead },
         limits: job.limits.read(py)?,
     };

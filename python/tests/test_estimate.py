@@ -135,6 +135,9 @@ def test_memory_is_the_documented_formula(path):
     assert (host.batch_bytes, host.buffers, host.workers) == (4 * 12 * 4, 4, 3)
     assert host.decode_bytes == 12 + 12 * 9 // 8 + (64 << 10) + (1 << 20)
     assert host.total_bytes == host.buffers * host.batch_bytes + host.workers * host.decode_bytes + host.plan_bytes
+    cached = damacy.estimate(BatchSpec(4, EXTENT), Uniform(path), window=8, workers=3, chunk_cache_bytes=1 << 20).host
+    assert (host.cache_bytes, cached.cache_bytes) == (0, 1 << 20)
+    assert cached.total_bytes - cached.plan_bytes == host.total_bytes - host.plan_bytes + (1 << 20)
     assert cost.device.total_bytes == cost.device.output_bytes + cost.device.staging_bytes + cost.device.table_bytes
 
 

@@ -74,6 +74,7 @@ impl Parts {
             window: self.window,
             workers: self.workers,
             memory_bytes: self.memory_bytes,
+            chunk_cache_bytes: 0,
             limits: self.job.limits,
         }
     }

@@ -50,6 +50,12 @@ impl Axis {
         upper.saturating_sub(lower)
     }
 
+    /// No less than the probability that a crop touches any one chunk.
+    pub(super) fn likeliest(&self) -> f64 {
+        let before = (self.crop - 1).saturating_add(self.chunk - 1);
+        (before / self.stride).saturating_add(1).min(self.starts) as f64 / self.starts as f64
+    }
+
     fn last_start(&self) -> u64 {
         (self.starts - 1) * self.stride
     }
@@ -196,6 +202,7 @@ mod tests {
                             let same = |&&n: &&u64| n as f64 / axis.starts as f64 == class.probability;
                             assert_eq!(class.chunks, counts.iter().filter(same).count() as f64, "{axis:?}");
                         }
+                        assert!(classes.iter().all(|class| class.probability <= axis.likeliest()), "{axis:?}");
                         let touched = counts.iter().filter(|&&n| n > 0).count() as f64;
                         assert_eq!(classes.iter().map(|c| c.chunks).sum::<f64>(), touched, "{axis:?}");
                     }

@@ -1,6 +1,6 @@
 //! Given boxes -> exact sums, window by window, from the planner's own plans.
 
-use super::check::{Checked, over_budget};
+use super::check::{Checked, over_budget, over_ratio};
 use super::sums::Sums;
 use super::{Certainty, Encoded};
 use crate::SourceType;
@@ -90,11 +90,12 @@ fn add(checked: &Checked<'_>, samples: &[SampleBox], plan: &Plan, sums: &mut Sum
         };
         count().ok_or_else(|| over_budget(samples.len() as u64))?;
     }
-    for (&bytes, known) in by_array.iter().zip(request.encoded).filter(|(bytes, _)| **bytes > 0) {
+    let known = by_array.iter().zip(request.encoded).enumerate().filter(|(_, (bytes, _))| **bytes > 0);
+    for (array, (&bytes, known)) in known {
         sums.read_bytes = match (sums.read_bytes, known) {
             (Some(read), Encoded::Ratio(ratio)) => {
-                let more = encoded(bytes, *ratio).and_then(|bytes| bytes.checked_add(read));
-                Some(more.ok_or_else(|| over_budget(samples.len() as u64))?)
+                let more = encoded(bytes, *ratio).ok_or_else(|| over_ratio(array as u32, *ratio, bytes as f64))?;
+                Some(more.checked_add(read).ok_or_else(|| over_budget(samples.len() as u64))?)
             }
             (read, Encoded::Chunks(_)) => read,
             _ => None,

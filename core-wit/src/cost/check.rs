@@ -28,6 +28,21 @@ pub(super) fn over_budget(samples: u64) -> Error {
     Error::beyond_64_bits(message)
 }
 
+fn at_array(mut error: Error, array: u32) -> Error {
+    error.array = Some(array);
+    error
+}
+
+/// Encoded bytes that do not fit 64 bits: the ratio is to blame, or the bytes that it multiplies.
+pub(super) fn over_ratio(array: u32, ratio: f64, decoded: f64) -> Error {
+    let message = format!(
+        "the encoded ratio of array {array} is {ratio:e}, which makes more than 2^64 - 1 bytes of {decoded:.0} decoded ones; \
+         accepted is one below {:e}",
+        18_446_744_073_709_551_616.0 / decoded
+    );
+    at_array(Error::new(Status::Budget, message), array)
+}
+
 impl<'a> Checked<'a> {
     pub(super) fn new(request: &'a CostRequest<'a>) -> Result<Checked<'a>, Error> {
         let ratios: Vec<f64> =
@@ -62,12 +77,9 @@ impl<'a> Checked<'a> {
             let axes = array.shape.iter().zip(array.chunk_shape());
             let grid: Vec<u64> = axes.map(|(length, chunk)| length.div_ceil(*chunk)).collect();
             if product(&grid) != Some(sizes.len() as u64) {
-                let mut error = Error::new(
-                    Status::Inval,
-                    format!("array {index} has {} encoded sizes; give one for each chunk, in C order", sizes.len()),
-                );
-                error.array = Some(index);
-                return Err(error);
+                let message =
+                    format!("array {index} has {} encoded sizes; give one for each chunk, in C order", sizes.len());
+                return inval(message).map_err(|error| at_array(error, index));
             }
         }
         Ok(())
@@ -83,10 +95,22 @@ impl<'a> Checked<'a> {
         if !stride.is_empty() && stride.len() != request.spec.shape.len() || stride.contains(&0) {
             return inval("the grid's stride must have one number of at least 1 for each axis, or none");
         }
-        self.total_weight = (0..request.arrays.len()).map(|array| request.weight(array) as f64).sum();
-        if self.total_weight == 0.0 {
+        let mut total = 0u64;
+        for array in 0..request.arrays.len() {
+            let weight = request.weight(array);
+            let Some(sum) = total.checked_add(weight) else {
+                return inval(format!(
+                    "the weight of array {array} is {weight}, which with the {total} of those before it passes 2^64 - 1; give \
+                     smaller weights"
+                ))
+                .map_err(|error| at_array(error, array as u32));
+            };
+            total = sum;
+        }
+        if total == 0 {
             return inval("there is no array to draw crops from; give at least one array, and a weight above 0");
         }
+        self.total_weight = total as f64;
         let bounds: Vec<(u64, u64)> = request.spec.shape.iter().map(|&extent| (0, extent)).collect();
         let mut sample = SampleBox { array: 0, bounds };
         // The planner's own bound.
@@ -95,8 +119,7 @@ impl<'a> Checked<'a> {
             sample.array = array;
             check_sample(planned, &sample, self.counts.sample_elements, most).map_err(|mut error| {
                 error.message.insert_str(0, "a crop at the origin: ");
-                error.array = Some(array);
-                error
+                at_array(error, array)
             })?;
         }
         Ok(self)

@@ -4,7 +4,7 @@
 //! of m crops at least one touches a chunk of chance p with `1 - (1 - p)^m`. Sums over chunks go over classes of chunks.
 
 use super::axis::Axis;
-use super::check::{Checked, over_budget};
+use super::check::{Checked, over_budget, over_ratio};
 use super::sums::{Sums, whole};
 use super::unique::{Points, gain};
 use super::{Certainty, CostRequest, Crops, Encoded};
@@ -77,14 +77,14 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
         widths_differ |= *first_width.get_or_insert(own_width) != own_width;
         width += chosen * own_width as f64;
 
-        let points = Points::new(chosen, axes(request, array, array.chunk_shape()));
+        let points = Points::new(chosen, window.max(per_batch), axes(request, array, array.chunk_shape()));
         let touched = touched(request, array, array.chunk_shape());
         let all =
             Decoded { touched, window: points.touched_by(window), batch: points.touched_by(per_batch), read: 0.0 };
         let mut objects = all.window;
         let mut precise = points.precise;
         if array.levels.len() > 1 {
-            let points = Points::new(chosen, axes(request, array, array.object_shape()));
+            let points = Points::new(chosen, window, axes(request, array, array.object_shape()));
             objects = points.touched_by(window);
             precise &= points.precise;
         }
@@ -93,7 +93,13 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
         }
         let decoded = match request.encoded.get(index) {
             Some(Encoded::Chunks(sizes)) => stored(checked, index, sizes, window),
-            Some(Encoded::Ratio(ratio)) => Decoded { read: all.window * bytes as f64 * ratio, ..all },
+            Some(Encoded::Ratio(ratio)) => {
+                let decoded = all.window * bytes as f64;
+                if whole(decoded).is_some() && whole(decoded * ratio).is_none() {
+                    return Err(over_ratio(index as u32, *ratio, decoded));
+                }
+                Decoded { read: decoded * ratio, ..all }
+            }
             _ => {
                 read_bytes = None;
                 all

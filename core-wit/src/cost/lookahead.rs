@@ -1,7 +1,7 @@
 //! Crops and a memory budget -> how far to look ahead: the smallest window that is nearly as good as the largest that fits.
 
 use super::check::Checked;
-use super::memory::{Sizes, decode_need, fit, plan_bytes, window_batches};
+use super::memory::{Sizes, cache_plan_bytes, decode_need, fit, plan_bytes, window_batches};
 use super::sums::{Sums, sums};
 use super::{CostRequest, Crops};
 use crate::error::Error;
@@ -84,12 +84,13 @@ fn carries(checked: &Checked<'_>, batch: &Sums, batches: u64) -> bool {
         batch_bytes: checked.counts.batch_bytes,
         workers: request.workers,
         max_buffers: u64::MAX,
-        memory_bytes: request.memory_bytes,
+        memory_bytes: request.memory_bytes.saturating_sub(request.chunk_cache_bytes),
     };
     let carries = || {
         let uses = batch.batch.1.checked_mul(batches)?;
         let samples = request.spec.samples.checked_mul(batches)?;
-        let plans = plan_bytes(rank, uses, uses)?.checked_mul(2)?;
+        let beside = cache_plan_bytes(uses, request.chunk_cache_bytes)?;
+        let plans = plan_bytes(rank, uses, uses)?.checked_add(beside)?.checked_mul(2)?;
         let fitted = fit(&sizes, decode_need(batch.largest_chunk_bytes), plans)?;
         let planned =
             uses <= limits.max_chunks && working_bytes(rank, samples, uses) <= u128::from(limits.memory_bytes);

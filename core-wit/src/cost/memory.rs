@@ -1,6 +1,6 @@
 //! The budget as arithmetic, shared by the estimate and the pipeline: sizes -> workers, buffers, bytes.
 //!
-//! Host: `buffers x batch + workers x decode + plans <= max_memory_bytes`, as `docs/budget.md` has it. Device:
+//! Host: `buffers x batch + workers x decode + plans + cache <= max_memory_bytes`, as `docs/budget.md` has it. Device:
 //! `2 x (batch + staging + table)`, as `docs/cost-model.md` has it.
 
 use crate::planner::budget::result_bytes;
@@ -43,6 +43,11 @@ pub fn decode_need(decoded: u64) -> u64 {
 /// Memory of a plan: `chunks * (16 + 8 * rank) + uses * (4 + 24 * rank)`, or `None` past 64 bits.
 pub fn plan_bytes(rank: u64, chunks: u64, uses: u64) -> Option<u64> {
     result_bytes(rank, chunks, uses)
+}
+
+/// What the plan of a window with so many chunks takes more with a chunk cache: 24 bytes a chunk. `None` past 64 bits.
+pub fn cache_plan_bytes(chunks: u64, cache_bytes: u64) -> Option<u64> {
+    if cache_bytes > 0 { chunks.checked_mul(24) } else { Some(0) }
 }
 
 /// A batch's table on the GPU, about: `292 * uses + batch_bytes / 256`, and `32 * rank` a use more past 8 axes; `None` past
@@ -88,9 +93,11 @@ pub struct HostMemory {
     pub workers: u64,
     /// The plans of two windows.
     pub plan_bytes: u64,
-    /// `buffers * batch_bytes + workers * decode_bytes + plan_bytes`.
+    /// The chunk cache.
+    pub cache_bytes: u64,
+    /// `buffers * batch_bytes + workers * decode_bytes + plan_bytes + cache_bytes`.
     pub total_bytes: u64,
-    /// The least that runs at all, one batch at a time: `2 * batch_bytes + decode_bytes` and the plan of a batch.
+    /// The least that runs at all, one batch at a time: `2 * batch_bytes + decode_bytes`, the plan of a batch, and the cache.
     pub least_bytes: u64,
 }
 
@@ -107,6 +114,10 @@ pub struct DeviceMemory {
     pub total_bytes: u64,
 }
 
+fn sum(terms: [u64; 4]) -> Option<u64> {
+    terms.into_iter().try_fold(0, u64::checked_add)
+}
+
 /// What the memory need follows from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
@@ -114,6 +125,7 @@ pub(super) struct Load {
     pub batch_bytes: u64,
     pub window_batches: u64,
     pub workers: u64,
+    pub cache_bytes: u64,
     pub largest_chunk_bytes: u64,
     /// Chunks and uses of the largest window.
     pub window: (u64, u64),
@@ -126,10 +138,13 @@ impl Load {
     pub(super) fn need(&self) -> Option<(HostMemory, DeviceMemory)> {
         let decode_bytes = decode_need(self.largest_chunk_bytes);
         let buffers = self.window_batches.checked_mul(2)?;
-        let plans = plan_bytes(self.rank, self.window.0, self.window.1)?.checked_mul(2)?;
+        let plan = |(chunks, uses): (u64, u64)| {
+            plan_bytes(self.rank, chunks, uses)?.checked_add(cache_plan_bytes(chunks, self.cache_bytes)?)
+        };
+        let plans = plan(self.window)?.checked_mul(2)?;
         let output_bytes = self.batch_bytes.checked_mul(2)?;
         let decodes = self.workers.checked_mul(decode_bytes)?;
-        let a_plan = plan_bytes(self.rank, self.batch.0, self.batch.1)?;
+        let a_plan = plan((self.batch.0, self.batch.1))?;
         let staging_bytes = self.batch.2.checked_mul(2)?;
         let table_bytes = table_bytes(self.rank, self.batch.1, self.batch_bytes)?.checked_mul(2)?;
         let host = HostMemory {
@@ -138,14 +153,15 @@ impl Load {
             decode_bytes,
             workers: self.workers,
             plan_bytes: plans,
-            total_bytes: buffers.checked_mul(self.batch_bytes)?.checked_add(decodes)?.checked_add(plans)?,
-            least_bytes: output_bytes.checked_add(decode_bytes)?.checked_add(a_plan)?,
+            cache_bytes: self.cache_bytes,
+            total_bytes: sum([buffers.checked_mul(self.batch_bytes)?, decodes, plans, self.cache_bytes])?,
+            least_bytes: sum([output_bytes, decode_bytes, a_plan, self.cache_bytes])?,
         };
         let device = DeviceMemory {
             output_bytes,
             staging_bytes,
             table_bytes,
-            total_bytes: output_bytes.checked_add(staging_bytes)?.checked_add(table_bytes)?,
+            total_bytes: sum([output_bytes, staging_bytes, table_bytes, 0])?,
         };
         Some((host, device))
     }

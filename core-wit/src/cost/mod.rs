@@ -16,6 +16,7 @@ mod drawn;
 mod layout;
 mod lookahead;
 pub mod memory;
+mod shapes;
 mod sums;
 mod unique;
 
@@ -65,6 +66,8 @@ pub struct CostRequest<'a> {
     pub workers: u64,
     /// Host memory that the pipeline may use, bytes: bounds the advised look-ahead. Default 1 GiB.
     pub memory_bytes: u64,
+    /// Of it, what the chunk cache may take. Default 0: no cache.
+    pub chunk_cache_bytes: u64,
     /// Limits of planning, which hold for the estimate too.
     pub limits: PlanLimits,
 }
@@ -81,6 +84,7 @@ impl<'a> CostRequest<'a> {
             window: 64,
             workers: 1,
             memory_bytes: 1 << 30,
+            chunk_cache_bytes: 0,
             limits: PlanLimits::default(),
         }
     }
@@ -110,7 +114,7 @@ pub enum Certainty {
     /// They are averages over all draws.
     Expected,
     /// Averages in which chunks of nearly the same probability were counted at their mean, to bound the work: the number of
-    /// different chunks is some tenths of a percent off at most.
+    /// different chunks is never too low, and less than 0.1 % too high in the tests, which go up to 31 axes.
     Approximate,
 }
 
@@ -131,7 +135,8 @@ pub struct Estimate {
     pub needed_bytes: u64,
     /// Chunk uses: a chunk needed by two samples counts twice. `uses / samples` is the chunks that a crop touches.
     pub uses: f64,
-    /// Different chunks in each window, fills included, summed over windows.
+    /// Different chunks in each window, fills included, summed over windows. A chunk cache is taken to be of no help: with one it
+    /// is the most that is decoded.
     pub chunks: f64,
     /// Different stored objects (shards, where there are any) in each window, summed over windows.
     pub objects: f64,

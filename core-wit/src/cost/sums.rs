@@ -64,6 +64,7 @@ impl Sums {
             batch_bytes: checked.counts.batch_bytes,
             window_batches: checked.window.min(self.samples).div_ceil(request.spec.samples).max(1),
             workers: request.workers,
+            cache_bytes: request.chunk_cache_bytes,
             largest_chunk_bytes: self.largest_chunk_bytes,
             window: self.window,
             batch: self.batch,

@@ -36,6 +36,7 @@ impl Guest for Component {
             window: request.window,
             workers: request.workers,
             memory_bytes: request.memory_bytes,
+            chunk_cache_bytes: request.chunk_cache_bytes,
             limits: PlanLimits { memory_bytes: request.limits.memory_bytes, max_chunks: request.limits.max_chunks },
         };
         let cost = estimate(&job)?;
@@ -46,8 +47,18 @@ impl Guest for Component {
 }
 
 fn report(cost: Estimate, layout: Option<LayoutAdvice>, look_ahead: Option<LookAheadAdvice>) -> wit::Report {
-    let HostMemory { batch_bytes, buffers, decode_bytes, workers, plan_bytes, total_bytes, least_bytes } = cost.host;
-    let host = wit::HostMemory { batch_bytes, buffers, decode_bytes, workers, plan_bytes, total_bytes, least_bytes };
+    let HostMemory { batch_bytes, buffers, decode_bytes, workers, plan_bytes, cache_bytes, total_bytes, least_bytes } =
+        cost.host;
+    let host = wit::HostMemory {
+        batch_bytes,
+        buffers,
+        decode_bytes,
+        workers,
+        plan_bytes,
+        cache_bytes,
+        total_bytes,
+        least_bytes,
+    };
     let DeviceMemory { output_bytes, staging_bytes, table_bytes, total_bytes } = cost.device;
     wit::Report {
         certainty: cost.certainty.into(),

@@ -186,6 +186,13 @@ proptest! {
         prop_assert_eq!(host.plan_bytes, 2 * plan_bytes(most(window)));
         prop_assert_eq!(host.total_bytes, 2 * batches * batch_bytes + 3 * host.decode_bytes + host.plan_bytes);
         prop_assert_eq!(host.least_bytes, 2 * batch_bytes + host.decode_bytes + plan_bytes(most(per_batch)));
+        // A chunk cache takes its bytes, and plans 24 bytes a chunk more; nothing else changes.
+        let cached = estimate(&damacy_core::cost::CostRequest { chunk_cache_bytes: 1000, ..request }).unwrap();
+        prop_assert_eq!((host.cache_bytes, cached.host.cache_bytes), (0, 1000));
+        prop_assert_eq!(cached.host.plan_bytes, host.plan_bytes + 2 * 24 * most(window).0);
+        prop_assert_eq!(cached.host.total_bytes, host.total_bytes + 2 * 24 * most(window).0 + 1000);
+        prop_assert_eq!(cached.host.least_bytes, host.least_bytes + 24 * most(per_batch).0 + 1000);
+        prop_assert_eq!((cached.chunks, cached.decoded_bytes, cached.device), (cost.chunks, cost.decoded_bytes, cost.device));
         let device = cost.device;
         prop_assert_eq!((device.output_bytes, device.staging_bytes), (2 * batch_bytes, 2 * staged));
         prop_assert_eq!(device.table_bytes, 2 * (most(per_batch).1 * 292 + batch_bytes / 256));

@@ -6,6 +6,7 @@ mod advice;
 mod drawn;
 mod exact;
 mod example;
+mod many_axes;
 mod refused;
 
 use damacy_core::cost::{CostRequest, Crops, Encoded};

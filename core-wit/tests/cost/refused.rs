@@ -71,6 +71,11 @@ fn windows_weights_strides_and_sizes_are_checked() {
     refused(&CostRequest { workers: 0, ..request }, Status::Inval, None, &["0 workers"]);
     refused(&CostRequest { weights: &[1, 2], ..request }, Status::Inval, None, &["2 weights", "1 arrays"]);
     refused(&CostRequest { weights: &[0], ..request }, Status::Inval, None, &["above 0"]);
+    let two = Job { arrays: vec![good.arrays[0].clone(), good.arrays[0].clone()], ..good.clone() };
+    let most = u64::MAX.to_string();
+    let heavy = CostRequest { weights: &[2, u64::MAX], ..two.request(Crops::Uniform) };
+    refused(&heavy, Status::Inval, Some(1), &["array 1", &most, "the 2 of", "smaller weights"]);
+    estimate(&CostRequest { weights: &[1, u64::MAX - 1], ..heavy }).unwrap();
     refused(&CostRequest { arrays: &[], ..request }, Status::Inval, None, &["at least one array"]);
     for stride in [&[1][..], &[1, 0], &[1, 2, 3]] {
         refused(&good.request(Crops::Grid(stride)), Status::Inval, None, &["stride"]);
@@ -96,6 +101,15 @@ fn sizes_past_64_bits_are_refused_and_numbers_at_the_edge_are_not() {
     huge.spec.shape[0] >>= 1;
     let cost = estimate(&huge.request(Crops::Grid(&[]))).unwrap();
     assert_eq!(cost.output_bytes[damacy_core::Dtype::U64 as usize], 1 << 63);
+    // Some hundred decoded bytes are not to blame.
+    let mut bad = job();
+    bad.encoded = vec![Encoded::Ratio(1e308)];
+    let facts = ["array 0", "1e308", "decoded", "below"];
+    let error = refused_by_estimate(&bad.request(Crops::Uniform), Status::Budget, Some(0), &facts);
+    assert!(!error.message.contains("window"), "{error}");
+    let one = [crop(0, &[0, 0], &[4, 8])];
+    // Two chunks of 2 x 8 x 2 bytes.
+    refused_by_estimate(&bad.request(Crops::Boxes(&one)), Status::Budget, Some(0), &["1e308", "64 decoded", "2.88230"]);
     let all = Job { window: u64::MAX, ..job() };
     refused_by_estimate(&all.request(Crops::Uniform), Status::Budget, None, &["smaller window"]);
 }

@@ -31,6 +31,7 @@ fn report(job: &In<structs::Job>, advise: Advise) -> Result<Report> {
         window: given(rest.window, WINDOW),
         workers: given(rest.workers, WORKERS),
         memory_bytes: given(rest.memory_bytes, MEMORY_BYTES),
+        chunk_cache_bytes: rest.chunk_cache_bytes,
         limits: job.limits.into(),
     };
     job.guest.estimate(&request, advise).map_err(|error| job.describe("estimate", &error))
@@ -72,6 +73,7 @@ pub fn filled(estimate: &cost::Estimate) -> Estimate {
         device_staging_bytes: device.staging_bytes,
         device_table_bytes: device.table_bytes,
         device_bytes: device.total_bytes,
+        cache_bytes: host.cache_bytes,
     }
 }
 

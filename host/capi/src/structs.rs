@@ -215,6 +215,7 @@ structs! {
         window: u64,
         workers: u64,
         memory_bytes: u64,
+        chunk_cache_bytes: u64,
     }
 
     /// A plan's lists and totals.
@@ -285,6 +286,7 @@ structs! {
         device_staging_bytes: u64,
         device_table_bytes: u64,
         device_bytes: u64,
+        cache_bytes: u64,
     }
 
     /// A layout and its cost.

@@ -51,6 +51,7 @@ const JOB: &str = r#"A job as JSON:
   workers  decodes at a time (default 1)
   memory   host memory that the pipeline may use (default "1GiB"): beside it estimate puts what the windows take, and
              within it stays the look-ahead that is advised
+  cache    of it, what the chunk cache may take (default 0)
   limits   of each call into the sandbox: {"memory": "64MiB", "deadline": "1s", "chunks": 1048576}
   advise   {"layout": INDEX, "lookahead": true}
 
@@ -173,6 +174,9 @@ pub struct JobArgs {
     /// Host memory that the pipeline may use, such as 256MiB: bounds the advised look-ahead [default: 1GiB]
     #[arg(long, value_parser = parse::bytes)]
     pub memory: Option<u64>,
+    /// Of it, what the chunk cache may take, such as 64MiB [default: 0]
+    #[arg(long, value_parser = parse::bytes)]
+    pub cache: Option<u64>,
     /// Advise on the first array's layout and on the look-ahead
     #[arg(long)]
     pub advise: bool,
@@ -185,9 +189,9 @@ pub struct JobArgs {
 }
 
 /// Options that describe a job, which a job in JSON describes itself.
-const JOB_OPTIONS: [&str; 14] = [
+const JOB_OPTIONS: [&str; 15] = [
     "arrays", "shape", "samples", "dtype", "uniform", "grid", "stride", "boxes", "window", "ratio", "seed", "workers",
-    "memory", "advise",
+    "memory", "cache", "advise",
 ];
 
 /// `damacy convert`

@@ -67,6 +67,8 @@ pub struct EstimateJob<'a> {
     pub workers: u64,
     /// Host memory of the pipeline, bytes. Default 1 GiB.
     pub memory_bytes: u64,
+    /// Of it, what the chunk cache may take. Default 0: no cache.
+    pub chunk_cache_bytes: u64,
     /// The advice to give. Default: none.
     pub advise: Advise,
 }
@@ -74,8 +76,10 @@ pub struct EstimateJob<'a> {
 impl<'a> EstimateJob<'a> {
     /// Uniform crops of all arrays alike, and the defaults.
     pub fn new(spec: &'a BatchSpec, arrays: Arrays<'a>) -> EstimateJob<'a> {
-        let CostRequest { crops, weights, encoded, window, workers, memory_bytes, .. } = CostRequest::new(spec, &[]);
-        EstimateJob { spec, arrays, crops, weights, encoded, window, workers, memory_bytes, advise: Advise::default() }
+        let CostRequest { crops, weights, encoded, window, workers, memory_bytes, chunk_cache_bytes, .. } =
+            CostRequest::new(spec, &[]);
+        let advise = Advise::default();
+        EstimateJob { spec, arrays, crops, weights, encoded, window, workers, memory_bytes, chunk_cache_bytes, advise }
     }
 }
 

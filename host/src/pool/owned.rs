@@ -99,6 +99,8 @@ pub struct OwnedEstimateJob {
     pub workers: u64,
     /// Host memory of the pipeline, bytes. Default 1 GiB.
     pub memory_bytes: u64,
+    /// Of it, what the chunk cache may take, bytes. Default 0.
+    pub chunk_cache_bytes: u64,
     /// The advice to give. Default: none.
     pub advise: Advise,
 }
@@ -135,22 +137,42 @@ impl OwnedEstimateJob {
     /// Uniform crops of all arrays alike, and the defaults.
     pub fn new(spec: impl Into<Arc<BatchSpec>>, arrays: OwnedArrays) -> OwnedEstimateJob {
         let spec = spec.into();
-        let CostRequest { window, workers, memory_bytes, .. } = CostRequest::new(&spec, &[]);
+        let CostRequest { window, workers, memory_bytes, chunk_cache_bytes, .. } = CostRequest::new(&spec, &[]);
         let (crops, weights, encoded, advise) =
             (OwnedCrops::Uniform, Arc::default(), Arc::default(), Advise::default());
-        OwnedEstimateJob { spec, arrays, crops, weights, encoded, window, workers, memory_bytes, advise }
+        OwnedEstimateJob {
+            spec,
+            arrays,
+            crops,
+            weights,
+            encoded,
+            window,
+            workers,
+            memory_bytes,
+            chunk_cache_bytes,
+            advise,
+        }
     }
 
     fn with<T>(&self, ask: impl FnOnce(&EstimateJob<'_>) -> T) -> T {
         self.arrays.with(|arrays| {
-            let OwnedEstimateJob { spec, weights, encoded, window, workers, memory_bytes, advise, .. } = self;
             let crops = match &self.crops {
                 OwnedCrops::Boxes(samples) => Crops::Boxes(samples),
                 OwnedCrops::Uniform => Crops::Uniform,
                 OwnedCrops::Grid(stride) => Crops::Grid(stride),
             };
-            let (window, workers, memory_bytes, advise) = (*window, *workers, *memory_bytes, *advise);
-            ask(&EstimateJob { spec, arrays, crops, weights, encoded, window, workers, memory_bytes, advise })
+            ask(&EstimateJob {
+                spec: &self.spec,
+                arrays,
+                crops,
+                weights: &self.weights,
+                encoded: &self.encoded,
+                window: self.window,
+                workers: self.workers,
+                memory_bytes: self.memory_bytes,
+                chunk_cache_bytes: self.chunk_cache_bytes,
+                advise: self.advise,
+            })
         })
     }
 }

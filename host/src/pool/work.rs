@@ -94,6 +94,7 @@ pub(super) fn estimate<'j>(
         window: job.window,
         workers: job.workers,
         memory_bytes: job.memory_bytes,
+        chunk_cache_bytes: job.chunk_cache_bytes,
         limits: plan_limits(limits),
     };
     let report = guest.estimate(&request, job.advise).map_err(Failed::Planning)?;

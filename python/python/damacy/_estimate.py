@@ -100,6 +100,7 @@ class Job:
     window: int
     workers: int
     memory_bytes: int
+    chunk_cache_bytes: int
     advise_layout: int | None
     advise_lookahead: bool
     limits: PlanLimits
@@ -113,6 +114,7 @@ def estimate(
     encoded: Mapping[str, Encoded] | float | None = None,
     workers: int = 1,
     memory_bytes: int = 1 << 30,
+    chunk_cache_bytes: int = 0,
     advise_layout: str | os.PathLike[str] | None = None,
     advise_lookahead: bool = False,
     planner: Planner = Planner(),  # noqa: B008 (immutable)
@@ -129,6 +131,8 @@ def estimate(
             by their URI a ratio, or the bytes of each chunk in C order (0 for a missing one).
         workers: Decodes at a time.
         memory_bytes: Host memory that the pipeline may use; bounds the advised look-ahead.
+        chunk_cache_bytes: Of it, what the chunk cache may take. It adds to the memory; what is decoded is told as if it
+            were empty, which is the most.
         advise_layout: The array whose chunk and shard shape to advise on.
         advise_lookahead: Whether to advise on the look-ahead.
         planner: Limits of planning, which hold for pricing too.
@@ -173,6 +177,7 @@ def estimate(
         window=integer("window", window, 1),
         workers=integer("workers", workers, 1),
         memory_bytes=integer("memory_bytes", memory_bytes, 1),
+        chunk_cache_bytes=integer("chunk_cache_bytes", chunk_cache_bytes, 0),
         advise_layout=None if advise_layout is None else _index(uris, advise_layout),
         advise_lookahead=bool(advise_lookahead),
         limits=limits,

@@ -214,6 +214,7 @@ fn estimate(pricing: &Pricing, tenant: &pool::Tenant<'_>) -> Result<Answer<Parse
             window: pricing.over.0,
             workers: pricing.over.1,
             memory_bytes: pricing.over.2,
+            chunk_cache_bytes: pricing.over.3,
             advise: pricing.advise,
         };
         let answer = tenant.estimate(&job)?;
@@ -339,7 +340,7 @@ impl Tenant {
             weights: Vec::new(),
             crops,
             encoded: Vec::new(),
-            over: (job.window, job.workers, job.memory_bytes),
+            over: (job.window, job.workers, job.memory_bytes, job.chunk_cache_bytes),
             advise: Advise { layout: job.advise_layout, lookahead: job.advise_lookahead },
         };
         let mut names = Vec::with_capacity(job.arrays.len());

@@ -39,6 +39,8 @@ impl Job {
             window: self.samples,
             workers: self.workers,
             memory_bytes: self.memory_bytes,
+            // Any number: both sides do the same with it.
+            chunk_cache_bytes: self.memory_bytes / 5,
             limits: self.window.limits,
         }
     }

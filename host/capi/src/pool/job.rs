@@ -102,6 +102,7 @@ impl PoolJob {
                 window: given(self.rest.window, defaults.window),
                 workers: given(self.rest.workers, defaults.workers),
                 memory_bytes: given(self.rest.memory_bytes, defaults.memory_bytes),
+                chunk_cache_bytes: self.rest.chunk_cache_bytes,
                 advise,
                 ..defaults
             })

@@ -26,6 +26,18 @@ pub fn contradictions(job: &Job, problems: &mut Problems) {
         );
         problems.add(&crops.key("grid").key("stride"), message);
     }
+    let mut total = 0u64;
+    for (index, array) in job.arrays.iter().enumerate() {
+        let Some(sum) = total.checked_add(array.weight) else {
+            let message = format!(
+                "{} was given, {total} for the arrays before it; accepted are weights whose sum is at most 2^64 - 1",
+                array.weight
+            );
+            problems.add(&Place::ROOT.key("arrays").index(index).key("weight"), message);
+            break;
+        };
+        total = sum;
+    }
     if job.arrays.iter().all(|array| array.weight == 0) {
         problems
             .add(&Place::ROOT.key("arrays"), "every weight is 0; accepted is a weight above 0 of at least one array");

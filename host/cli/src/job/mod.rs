@@ -39,6 +39,8 @@ pub struct Job {
     pub workers: u64,
     /// Host memory that the pipeline may use.
     pub memory_bytes: u64,
+    /// Of it, what the chunk cache may take.
+    pub chunk_cache_bytes: u64,
     /// Of each call into the sandbox.
     pub limits: PlanLimits,
     /// The advice to give.
@@ -110,6 +112,7 @@ impl Default for Job {
             seed: 0,
             workers: 1,
             memory_bytes: 1 << 30,
+            chunk_cache_bytes: 0,
             limits: PlanLimits::default(),
             advise: Advise::default(),
             origin: Origin::Options,
@@ -162,6 +165,7 @@ impl Job {
         job.seed = args.seed.unwrap_or(job.seed);
         job.workers = args.workers.unwrap_or(job.workers);
         job.memory_bytes = args.memory.unwrap_or(job.memory_bytes);
+        job.chunk_cache_bytes = args.cache.unwrap_or(job.chunk_cache_bytes);
         job.advise = Advise { layout: args.advise.then_some(0), lookahead: args.advise };
         Ok(job)
     }

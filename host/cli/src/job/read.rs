@@ -11,7 +11,8 @@ use damacy_core::cost::Encoded;
 use damacy_core::metadata::ZarrFormat;
 use damacy_core::planner::SampleBox;
 
-const KEYS: [&str; 9] = ["spec", "arrays", "crops", "window", "seed", "workers", "memory", "limits", "advise"];
+const KEYS: [&str; 10] =
+    ["spec", "arrays", "crops", "window", "seed", "workers", "memory", "cache", "limits", "advise"];
 const ACCEPTED_CROPS: &str =
     "\"uniform\", \"grid\", {\"grid\": {\"stride\": [...]}} or {\"boxes\": [[[start, stop], ...], ...]}";
 const ACCEPTED_BOX: &str = "a list of [start, stop] for each axis, or {\"array\": 0, \"box\": [[start, stop], ...]}";
@@ -53,9 +54,10 @@ fn job(json: &Json, problems: &mut Problems) -> Job {
             *target = problems.integer(&root.key(key), json, least);
         }
     }
-    if let Some(json) = members.get("memory") {
-        job.memory_bytes =
-            problems.value(&root.key("memory"), json, parse::ACCEPTED_BYTES, parse::bytes).unwrap_or_default();
+    for (key, target) in [("memory", &mut job.memory_bytes), ("cache", &mut job.chunk_cache_bytes)] {
+        if let Some(json) = members.get(key) {
+            *target = problems.value(&root.key(key), json, parse::ACCEPTED_BYTES, parse::bytes).unwrap_or_default();
+        }
     }
     if let Some(json) = members.get("limits") {
         job.limits = limits(&root.key("limits"), json, problems);

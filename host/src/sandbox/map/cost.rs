@@ -50,6 +50,7 @@ pub(in crate::sandbox) fn request<'a>(
         window: request.window,
         workers: request.workers,
         memory_bytes: request.memory_bytes,
+        chunk_cache_bytes: request.chunk_cache_bytes,
         limits: super::limits_param(request.limits),
         advise_layout: advise.layout,
         advise_look_ahead: advise.lookahead,
@@ -66,9 +67,26 @@ impl TryFrom<wit::Report> for Report {
             let message = format!("the sandbox gave {} output sizes for {TYPES} output types", sizes.len());
             Error::new(Status::Internal, message)
         })?;
-        let wit::HostMemory { batch_bytes, buffers, decode_bytes, workers, plan_bytes, total_bytes, least_bytes } =
-            report.host;
-        let host = HostMemory { batch_bytes, buffers, decode_bytes, workers, plan_bytes, total_bytes, least_bytes };
+        let wit::HostMemory {
+            batch_bytes,
+            buffers,
+            decode_bytes,
+            workers,
+            plan_bytes,
+            cache_bytes,
+            total_bytes,
+            least_bytes,
+        } = report.host;
+        let host = HostMemory {
+            batch_bytes,
+            buffers,
+            decode_bytes,
+            workers,
+            plan_bytes,
+            cache_bytes,
+            total_bytes,
+            least_bytes,
+        };
         let wit::DeviceMemory { output_bytes: batches, staging_bytes, table_bytes, total_bytes } = report.device;
         let device = DeviceMemory { output_bytes: batches, staging_bytes, table_bytes, total_bytes };
         let estimate = Estimate {
