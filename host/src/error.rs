@@ -122,3 +122,26 @@ impl std::error::Error for Error {
         self.source.as_deref().map(|e| e as _)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn messages_send_no_control_characters_whoever_chose_the_name() {
+        let error = Error::new(Status::Io, "read", "a\u{1b}[31m\n").with_message("b\u{1b}[31m\r");
+        assert_eq!(error.message(), "b\\u{1b}[31m\\u{d}");
+        // A cause that the message holds already is not said again, escaped or not.
+        let cause = io::Error::other("c\u{7}");
+        assert_eq!(error.clone().with_source(cause).message_with_causes(|_| true), "b\\u{1b}[31m\\u{d}: c\\u{7}");
+        let said = error.with_message("said: c\u{7}").with_source(io::Error::other("c\u{7}"));
+        assert_eq!(said.message_with_causes(|_| true), "said: c\\u{7}");
+    }
+
+    #[test]
+    fn an_error_in_other_words_is_still_about_its_file() {
+        let error = Error::new(Status::Io, "read", "a").with_path(Path::new("/a")).with_what("open").with_message("b");
+        assert_eq!((error.path(), error.what(), error.message()), (Some(Path::new("/a")), "open", "b"));
+    }
+}

@@ -98,9 +98,9 @@ fn multiscale(out: &mut dyn Write, image: &Multiscale) -> io::Result<()> {
     writeln!(out, "OME-Zarr{} image{}", one_line(&version), one_line(&name))?;
     if let Some(error) = &image.error {
         writeln!(out, "  {}", refused(error))?;
-    }
-    if image.levels.is_empty() {
-        return Ok(());
+        if image.levels.is_empty() {
+            return Ok(());
+        }
     }
     let axis = |axis: &damacy::inspect::Axis| match (&axis.kind, &axis.unit) {
         (Some(kind), Some(unit)) => format!("{} ({kind}, {unit})", axis.name),

@@ -60,6 +60,8 @@ fn completions_offer_the_values_that_have_names() {
     assert_eq!(offered(&["damacy", "convert", "--byte-order", ""], 3), "little big\n");
     let scenarios = offered(&["damacy", "bench", "de"], 2);
     assert!(scenarios.split_whitespace().any(|name| name == "default"), "{scenarios}");
+    assert!(damacy(["completions", "zsh"]).out.contains(":{compadd smoke default "));
+    assert!(damacy(["completions", "fish"]).out.contains("bench; and not"));
     // The values are offered, and what else is taken is taken.
     damacy(["convert", "in", "out", "--dtype", "float32"]).refused(2, &["--source"]);
     damacy(["bench", "no-such-scenario"]).refused(12, &["no built-in scenario"]);
