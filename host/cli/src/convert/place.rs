@@ -105,7 +105,8 @@ impl Output {
 
     /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_all(bytes).map_err(|error| failed(&self.place.path, error))
+        // Through the file itself: the wrapper's errors name the temporary file.
+        self.file.as_file_mut().write_all(bytes).map_err(|error| failed(&self.place.path, error))
     }
 
     /// Puts the file in its place, once its bytes are on the disk: a crash leaves the old file or the new one, not half of it.

@@ -243,7 +243,9 @@ fn a_file_beyond_the_limit_of_sizes_is_an_error_and_leaves_nothing() {
         "cd {}; ulimit -f 64; exec $DAMACY convert in out --source u8 --dtype u64 --engine native",
         text(folder.path())
     );
-    shell(&line).refused(16, &["out cannot be written: File too large"]);
+    let run = shell(&line);
+    run.refused(16, &["out cannot be written: File too large"]);
+    assert!(!run.err.contains(".part"), "{}", run.err);
     assert_eq!(names(folder.path()), ["in"]);
 }
 

@@ -64,7 +64,7 @@ fn completions_offer_the_values_that_have_names() {
     assert!(damacy(["completions", "fish"]).out.contains("bench; and not"));
     // The values are offered, and what else is taken is taken.
     damacy(["convert", "in", "out", "--dtype", "float32"]).refused(2, &["--source"]);
-    damacy(["bench", "no-such-scenario"]).refused(12, &["no built-in scenario"]);
+    damacy(["bench", "no-such-scenario"]).refused(13, &["no built-in scenario"]);
 }
 
 #[test]
