@@ -131,10 +131,10 @@ mod tests {
     #[test]
     fn messages_send_no_control_characters_whoever_chose_the_name() {
         let error = Error::new(Status::Io, "read", "a\u{1b}[31m\n").with_message("b\u{1b}[31m\r");
-        assert_eq!(error.message(), "b\\u{1b}[31m\\u{d}");
+        assert_eq!(error.message(), "b\\u{1b}[31m\\r");
         // A cause that the message holds already is not said again, escaped or not.
         let cause = io::Error::other("c\u{7}");
-        assert_eq!(error.clone().with_source(cause).message_with_causes(|_| true), "b\\u{1b}[31m\\u{d}: c\\u{7}");
+        assert_eq!(error.clone().with_source(cause).message_with_causes(|_| true), "b\\u{1b}[31m\\r: c\\u{7}");
         let said = error.with_message("said: c\u{7}").with_source(io::Error::other("c\u{7}"));
         assert_eq!(said.message_with_causes(|_| true), "said: c\\u{7}");
     }

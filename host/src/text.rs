@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The text in one line, with control characters and invisible ones as escapes: `\n`, `\u{1b}`. It does not change again if it
+/// The text in one line, with control characters and invisible ones as escapes: `\n`, `\0`, `\u{1b}`. It does not change again if it
 /// is given a second time.
 ///
 /// ```
@@ -15,8 +15,8 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let shown = |c: char| match c {
-        '\n' => "\\n".to_owned(),
         c if harmless(c) => c.to_string(),
+        c if c.is_control() => c.escape_debug().to_string(),
         c => c.escape_unicode().to_string(),
     };
     text.chars().map(shown).collect()
@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn what_moves_the_cursor_or_hides_is_shown_and_not_sent() {
-        let escaped = one_line("a\u{1b}[31m\u{202e}b\nc\u{9b}");
-        assert_eq!(escaped, "a\\u{1b}[31m\\u{202e}b\\nc\\u{9b}");
+        let escaped = one_line("a\u{1b}[31m\u{202e}b\nc\u{9b}\0");
+        assert_eq!(escaped, "a\\u{1b}[31m\\u{202e}b\\nc\\u{9b}\\0");
         assert_eq!(one_line(&escaped), escaped);
         assert!(matches!(one_line("plain é"), Cow::Borrowed(_)));
     }
