@@ -13,6 +13,7 @@ pub mod pipeline;
 mod plan;
 pub mod pool;
 pub mod sandbox;
+pub mod text;
 pub mod zarr;
 
 pub use convert::Engine;

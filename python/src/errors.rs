@@ -4,6 +4,7 @@ use damacy::pool::{Kind, PoolError};
 use damacy::{Error, Status};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use std::path::Path;
 
 static EXCEPTION_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static REFUSAL_FOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -14,10 +15,9 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         let make = EXCEPTION_FOR.import(py, "damacy._errors", "exception_for")?;
         // A Python exception is told as the `__cause__`.
         let message = error.message_with_causes(|cause| !cause.is::<PyErr>());
-        let exception = make.call1((error.status() as u8, error.what(), message, error.is_starved()))?;
-        if let Some(errno) = system_error(error) {
-            exception.setattr("errno", errno)?;
-        }
+        let path = error.path().map(Path::as_os_str);
+        let (status, errno) = (error.status() as u8, system_error(error));
+        let exception = make.call1((status, error.what(), message, error.is_starved(), errno, path))?;
         if let Some(cause) = python_cause(error) {
             // Not `value`: that would leave the traceback behind on Python 3.11.
             exception.setattr("__cause__", cause.clone_ref(py).into_value(py))?;

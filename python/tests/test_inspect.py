@@ -189,11 +189,59 @@ def test_a_missing_level_is_told_beside_it(tmp_path):
         ([{"datasets": []}] * 65, damacy.BudgetExceeded, "limit is 64"),
     ],
 )
-def test_malformed_images_are_refused_by_place(tmp_path, multiscales, error, place):
-    zarr.create_group(store=str(tmp_path), attributes={"ome": {"version": "0.5", "multiscales": multiscales}})
-    with pytest.raises(error, match=place) as caught:
-        damacy.inspect(tmp_path)
-    assert str(tmp_path) in str(caught.value)
+def test_malformed_images_are_told_by_place_and_hide_nothing(tmp_path, multiscales, error, place):
+    attributes = {"ome": {"version": "0.5", "multiscales": multiscales}}
+    root = zarr.create_group(store=str(tmp_path), attributes=attributes)
+    root.create_array("good", shape=(4,), chunks=(2,), dtype="u1")
+    found = damacy.inspect(tmp_path)
+    assert [child.array.shape for child in found.arrays] == [(4,)]
+    if isinstance(multiscales, dict) or len(multiscales) > 64:
+        refusal = found.multiscales_error
+        assert found.multiscales == ()
+    else:
+        assert found.multiscales_error is None
+        (image,) = found.multiscales
+        assert image.levels == ()
+        refusal = image.error
+    assert refusal.status is error.status and place in refusal.message and str(tmp_path) in refusal.message
+    assert str(refusal) in str(found)
+    assert json.loads(found.to_json()) == found.to_dict()
+
+
+def test_a_fault_of_one_image_leaves_the_others_and_their_names(tmp_path):
+    affine = {"type": "affine", "affine": [[1, 0, 0], [0, 1, 0]]}
+    multiscales = [
+        {"name": "bad", "axes": [{"name": "y"}, {"name": "x"}], "datasets": [{"path": "0", "coordinateTransformations": [affine]}]},
+        {"name": "good", "version": 0.4, "datasets": [{"path": "0"}]},
+    ]
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / ".zattrs").write_text(json.dumps({"multiscales": multiscales}))
+    zarr.create_array(store=str(tmp_path / "0"), shape=(4, 5), chunks=(2, 2), dtype="u1", zarr_format=2)
+    bad, good = damacy.inspect(tmp_path).multiscales
+    assert (bad.name, len(bad.axes), bad.levels) == ("bad", 2, ())
+    assert bad.error.status is damacy.Status.UNSUPPORTED and "affine" in bad.error.message
+    assert "/multiscales/0/datasets/0/coordinateTransformations/0" in bad.error.message
+    # A version that is no text costs the version alone.
+    assert (good.name, good.version, good.levels[0].array.shape) == ("good", None, (4, 5))
+    assert good.error.status is damacy.Status.DECODE and "/multiscales/1/version" in good.error.message
+
+
+def test_a_version_that_is_no_text_and_attributes_that_cannot_be_read_are_told_beside_the_arrays(tmp_path):
+    versioned = image(tmp_path / "i", "0.5", [(1, 1, 1)])
+    document = versioned / "zarr.json"
+    document.write_text(document.read_text().replace('"0.5"', "0.5"))
+    found = damacy.inspect(versioned)
+    assert found.multiscales_error.status is damacy.Status.DECODE and "ome/version" in found.multiscales_error.message
+    assert found.multiscales[0].version is None and found.multiscales[0].levels[0].array.shape == (2, 64, 48)
+    old = image(tmp_path / "j", "0.4", [(1, 1, 1)])
+    for spoil in ("{", "[]", None):
+        (old / ".zattrs").unlink()
+        (old / ".zattrs").mkdir() if spoil is None else (old / ".zattrs").write_text(spoil)
+        found = damacy.inspect(old)
+        assert found.multiscales == () and [child.path for child in found.arrays] == ["0"]
+        status = damacy.Status.IO if spoil is None else damacy.Status.DECODE
+        assert found.multiscales_error.status is status and ".zattrs" in found.multiscales_error.message
+    assert "OME-Zarr attributes: IO" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -211,8 +259,8 @@ def test_malformed_transformations_are_refused_by_place(tmp_path, transformation
     axes = [{"name": "y"}, {"name": "x"}]
     image = {"axes": axes, "datasets": [{"path": "0", "coordinateTransformations": [transformation]}]}
     zarr.create_group(store=str(tmp_path), attributes={"ome": {"version": "0.5", "multiscales": [image]}})
-    with pytest.raises(error, match=place):
-        damacy.inspect(tmp_path)
+    refusal = damacy.inspect(tmp_path).multiscales[0].error
+    assert refusal.status is error.status and place in refusal.message
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 //! The commands and their options, with the help that users read.
 
+use crate::named::Named;
 use crate::parse::{self, Bounds, Limits, Shape};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use damacy::{ByteOrder, Dtype, SourceType};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
@@ -123,7 +125,7 @@ Examples:
   damacy inspect volume.zarr --json | jq .chunk_shape")]
 pub struct InspectArgs {
     /// A local path or file:// URI
-    pub uri: String,
+    pub uri: OsString,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -137,7 +139,7 @@ pub struct JobArgs {
     pub job: Option<PathBuf>,
     /// An array's path or file:// URI; may be given several times
     #[arg(long = "array", value_name = "URI")]
-    pub arrays: Vec<String>,
+    pub arrays: Vec<OsString>,
     /// Shape of a sample, such as 64,128,128
     #[arg(long, value_parser = parse::shape)]
     pub shape: Option<Shape>,
@@ -145,7 +147,7 @@ pub struct JobArgs {
     #[arg(long)]
     pub samples: Option<u64>,
     /// Output type: f32, bf16, u8 ... i64, or the full name [default: f32]
-    #[arg(long, value_parser = parse::dtype)]
+    #[arg(long, value_parser = Named::DTYPE, hide_possible_values = true)]
     pub dtype: Option<Dtype>,
     /// Crops anywhere, so many to a window
     #[arg(long, value_name = "SAMPLES", group = "crops")]
@@ -212,13 +214,13 @@ pub struct ConvertArgs {
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// Output type: f32, bf16, u8 ... i64, or the full name
-    #[arg(long, value_parser = parse::dtype)]
+    #[arg(long, value_parser = Named::DTYPE, hide_possible_values = true)]
     pub dtype: Dtype,
     /// Element type of a raw input: u8 ... i64, f16, f32, or the full name
-    #[arg(long, value_parser = parse::source)]
+    #[arg(long, value_parser = Named::SOURCE, hide_possible_values = true)]
     pub source: Option<SourceType>,
     /// Byte order of a raw input: little or big [default: little]
-    #[arg(long, value_parser = parse::byte_order)]
+    #[arg(long, value_parser = Named::BYTE_ORDER, hide_possible_values = true)]
     pub byte_order: Option<ByteOrder>,
     /// Shape of a raw input, for a .npy output [default: one axis]
     #[arg(long, value_parser = parse::shape)]

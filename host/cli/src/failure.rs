@@ -78,7 +78,7 @@ impl Failure {
             Failure::Interrupted(signal) => damacy_bench::interrupt::die_of(signal),
             Failure::Faults { status, head, faults } => {
                 let lines: String = faults.iter().map(|fault| format!("\n  {}", one_line(fault))).collect();
-                return tell(status, &(one_line(&head) + &lines));
+                return tell(status, &(one_line(&head).into_owned() + &lines));
             }
             Failure::Panic => (Status::Internal, "this is a bug of damacy".to_owned()),
         };

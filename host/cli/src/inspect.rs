@@ -4,12 +4,14 @@ use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::output::{self, Table, bytes, count, count_or_more, one_line, tuple};
 use damacy::inspect::{ArrayInfo, GroupInfo, Inspected, Multiscale};
+use damacy::zarr::uri_of_path;
 use damacy::{ByteOrder, Error};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<(), Failure> {
-    let found = damacy::inspect(&args.uri)?;
+    let found = damacy::inspect(&uri_of_path(Path::new(&args.uri)))?;
     if args.json {
         return output::json(&found);
     }
@@ -67,6 +69,9 @@ fn group(out: &mut dyn Write, info: &GroupInfo) -> io::Result<()> {
     for image in &info.multiscales {
         multiscale(out, image)?;
     }
+    if let Some(error) = &info.multiscales_error {
+        writeln!(out, "OME-Zarr attributes: {}", refused(error))?;
+    }
     if info.arrays.is_empty() {
         writeln!(out, "no arrays inside")?;
     } else {
@@ -91,6 +96,12 @@ fn multiscale(out: &mut dyn Write, image: &Multiscale) -> io::Result<()> {
     let version = image.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     let name = image.name.as_ref().map_or(String::new(), |name| format!(", {name:?}"));
     writeln!(out, "OME-Zarr{} image{}", one_line(&version), one_line(&name))?;
+    if let Some(error) = &image.error {
+        writeln!(out, "  {}", refused(error))?;
+        if image.levels.is_empty() {
+            return Ok(());
+        }
+    }
     let axis = |axis: &damacy::inspect::Axis| match (&axis.kind, &axis.unit) {
         (Some(kind), Some(unit)) => format!("{} ({kind}, {unit})", axis.name),
         (Some(word), None) | (None, Some(word)) => format!("{} ({word})", axis.name),
@@ -124,6 +135,10 @@ fn facts(array: &Result<ArrayInfo, Error>) -> Vec<String> {
             let lacks = if info.refusal.is_some() { " (no conversion)" } else { "" };
             vec![tuple(&info.shape), tuple(&info.chunk_shape), shards, format!("{}{lacks}", info.data_type)]
         }
-        Err(error) => vec![format!("{}: {error}", error.status().name())],
+        Err(error) => vec![refused(error)],
     }
+}
+
+fn refused(error: &Error) -> String {
+    format!("{}: {error}", error.status().name())
 }

@@ -4,24 +4,29 @@
 //! output that goes away (`damacy inspect ... | head -1`) ends the command quietly.
 
 mod args;
+mod completions;
 mod convert;
 mod estimate;
 mod failure;
 mod inspect;
 mod job;
+mod named;
 mod output;
 mod parse;
 mod plan;
 
-use args::{Cli, Command, Shell};
+use args::{Cli, Command};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::panic::catch_unwind;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return not_utf_8().report(),
         Err(error) => return Failure::Usage(Box::new(error)).report(),
     };
     // A panic is a bug of ours, and has a status too. Its message is on standard error already.
@@ -30,6 +35,18 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Which argument it is, of one that takes no other text: clap does not say.
+fn not_utf_8() -> Failure {
+    let arguments = std::env::args_os().enumerate().skip(1);
+    let not_text: Vec<String> = arguments
+        .filter(|(_, argument)| argument.to_str().is_none())
+        .map(|(index, argument)| format!("argument {index}, \"{}\",", damacy::text::path(Path::new(&argument))))
+        .collect();
+    let accepted = "accepted are texts in UTF-8; only paths may hold other bytes";
+    let message = format!("{} is not UTF-8; {accepted}", not_text.join(" or "));
+    Failure::Usage(Box::new(Cli::command().error(ErrorKind::InvalidUtf8, message)))
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
@@ -42,15 +59,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
             let command: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
             Ok(damacy_bench::command::run(&args, &command)?)
         }
-        Command::Completions { shell } => {
-            let shell = match shell {
-                Shell::Bash => clap_complete::Shell::Bash,
-                Shell::Zsh => clap_complete::Shell::Zsh,
-                Shell::Fish => clap_complete::Shell::Fish,
-            };
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "damacy", &mut script);
-            output::print(|out| out.write_all(&script))
-        }
+        Command::Completions { shell } => completions::run(shell),
     }
 }

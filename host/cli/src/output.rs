@@ -1,9 +1,9 @@
 //! Standard output: text, tables and JSON, written in one place so that a closed pipe is an error and no panic.
 
 use crate::failure::Failure;
+pub use damacy::text::one_line;
 pub use damacy_bench::units::count;
 use serde::Serialize;
-use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 /// Runs `write` on a buffered standard output.
@@ -24,25 +24,6 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     })
 }
 
-/// Text that cannot move the cursor or change colours, whatever an untrusted name holds. Line ends stay.
-fn printable(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| c == '\n' || !c.is_control() && !is_invisible(c);
-    if text.chars().all(harmless) {
-        return Cow::Borrowed(text);
-    }
-    text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
-}
-
-/// [`printable`] text, line ends written as `\n`.
-pub fn one_line(text: &str) -> String {
-    printable(text).replace('\n', "\\n")
-}
-
-/// Characters that reorder or hide what is around them.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 /// Rows of columns that line up; the last cell of a row may be as long as it likes.
 #[derive(Default)]
 pub struct Table {
@@ -52,7 +33,7 @@ pub struct Table {
 impl Table {
     /// Adds a row.
     pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let cells = cells.into_iter().map(|cell| one_line(&cell.into()));
+        let cells = cells.into_iter().map(|cell| one_line(&cell.into()).into_owned());
         self.rows.push(cells.collect());
     }
 
@@ -122,11 +103,5 @@ mod tests {
             assert_eq!(bytes(number), text);
         }
         assert_eq!((figure(512.0), figure(4.828)), ("512".to_owned(), "4.83".to_owned()));
-    }
-
-    #[test]
-    fn control_characters_are_shown_and_not_sent() {
-        assert_eq!(printable("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\nd");
-        assert!(matches!(printable("plain é"), Cow::Borrowed(_)));
     }
 }

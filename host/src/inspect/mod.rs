@@ -8,6 +8,7 @@ mod array;
 mod fill;
 mod group;
 mod ome;
+mod transformation;
 mod walk;
 
 pub use array::{ArrayInfo, KeyInfo};
@@ -36,7 +37,7 @@ pub enum Inspected {
 /// # Errors
 /// `NotFound` if there is neither, `Io`, `Decode` for malformed metadata, `Unsupported` for a codec, grid, extension or
 /// store that this build lacks, `Budget` for metadata beyond the limits. What is wrong with one array of a group
-/// is told beside that array, and is no error here.
+/// or with the attributes of its images is told beside them, and is no error here.
 ///
 /// ```
 /// # let store = tempfile::tempdir()?;

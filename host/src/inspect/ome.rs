@@ -1,24 +1,24 @@
 //! OME-Zarr: a group's attributes -> its multiscale images: axes, and levels with shapes and scale factors.
 //!
 //! Version 0.5 keeps them in `zarr.json` under `attributes.ome`, 0.4 and before in `.zattrs` (or `attributes`) itself.
-//! Of a transformation, `scale` and `translation` are read: a level's own, then those of the whole image.
+//! What is wrong with them is told beside the images, so that one bad attribute hides nothing else of the group.
 
 use super::group::child;
+use super::transformation::Transformation;
 use super::walk::At;
-use super::{ArrayInfo, array_or_error};
-use crate::Status;
+use super::{ArrayInfo, array_or_error, optional_error};
 use crate::error::{Error, Result};
 use crate::zarr::ParseMetadata;
 use crate::zarr::node::{Group, Node};
+use crate::{Status, text};
 use damacy_core::metadata::ZarrFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Component, Path};
 
-/// Images of one group, axes of one image, transformations of one level.
+/// Images of one group, axes of one image.
 const MAX_IMAGES: usize = 64;
-const MAX_AXES: usize = 32;
-const MAX_TRANSFORMATIONS: usize = 16;
+pub(super) const MAX_AXES: usize = 32;
 /// Levels of all images of a group.
 const MAX_LEVELS: usize = 256;
 
@@ -31,8 +31,11 @@ pub struct Multiscale {
     pub version: Option<String>,
     /// One for each axis of its arrays; empty in versions before 0.3, which do not name them.
     pub axes: Vec<Axis>,
-    /// Finest first.
+    /// Finest first; empty if `error` is of the axes or levels.
     pub levels: Vec<Level>,
+    /// The first fault of its attributes, if there is one, with its place.
+    #[serde(serialize_with = "optional_error")]
+    pub error: Option<Error>,
 }
 
 /// An axis of an image.
@@ -77,84 +80,123 @@ struct Attributes {
     multiscales: Option<Value>,
 }
 
-/// The images that a group's attributes describe.
-pub(super) fn multiscales(uri: &str, group: &Group, parser: &mut dyn ParseMetadata) -> Result<Vec<Multiscale>> {
+/// The images that a group's attributes describe, and what is wrong with the list of them.
+///
+/// # Errors
+/// `Decode` for a `zarr.json` that is not a group's document at all.
+pub(super) fn multiscales(
+    uri: &str,
+    group: &Group,
+    parser: &mut dyn ParseMetadata,
+) -> Result<(Vec<Multiscale>, Option<Error>)> {
     let at_uri = |error: Error| {
         let message = format!("{uri}: {error}");
         error.with_message(message)
     };
-    let (attributes, place) = attributes(group).map_err(at_uri)?;
-    let Some(Attributes { ome, multiscales }) = attributes else { return Ok(Vec::new()) };
-    let ome = ome.filter(|value| !value.is_null());
-    let (images, version, place) = match &ome {
-        Some(value) => {
-            let ome = At { value, path: format!("{place}/ome") };
-            let text = |version: At<'_>| version.text().map(str::to_owned);
-            let version = ome.get("version").and_then(|v| v.map(text).transpose()).map_err(at_uri)?;
-            (ome.get("multiscales").map_err(at_uri)?.map(|at| at.value), version, format!("{place}/ome/multiscales"))
-        }
-        None => (multiscales.as_ref().filter(|value| !value.is_null()), None, format!("{place}/multiscales")),
+    let document = match &group.document {
+        Ok(Some(document)) => document,
+        Ok(None) => return Ok((Vec::new(), None)),
+        Err(error) => return Ok((Vec::new(), Some(error.clone()))),
     };
-    let Some(value) = images else { return Ok(Vec::new()) };
+    let (attributes, place) = match group.format {
+        ZarrFormat::V3 => (attributes_v3(document).map_err(at_uri)?, "/attributes"),
+        ZarrFormat::V2 => match serde_json::from_slice(document) {
+            Ok(attributes) => (Some(attributes), ""),
+            Err(error) => return Ok((Vec::new(), Some(at_uri(malformed(".zattrs", error))))),
+        },
+    };
+    let Some(attributes) = attributes else { return Ok((Vec::new(), None)) };
+    let Listed { images, version, mut error } = Listed::of(&attributes, place);
+    let images = images.and_then(|images| images.list(MAX_IMAGES).map_err(|e| error = error.take().or(Some(e))).ok());
     let mut levels_left = MAX_LEVELS;
-    let images = At { value, path: place }.list(MAX_IMAGES).map_err(at_uri)?;
-    let images = images.iter().map(|image| {
-        let mut read = read(image, version.clone(), levels_left)?;
+    let images = images.iter().flatten().map(|image| {
+        let mut read = read(image, version.clone(), levels_left);
         levels_left -= read.levels.len();
         for level in &mut read.levels {
             level.array = open(group, &level.path, read.axes.len(), parser);
         }
-        Ok(read)
+        read.error = read.error.map(at_uri);
+        read
     });
-    images.collect::<Result<_>>().map_err(at_uri)
+    Ok((images.collect(), error.map(at_uri)))
 }
 
-/// A group's attributes, and where they are in its document.
-fn attributes(group: &Group) -> Result<(Option<Attributes>, &'static str)> {
-    let name = match group.format {
-        ZarrFormat::V2 => ".zattrs",
-        ZarrFormat::V3 => "zarr.json",
-    };
-    let Some(document) = &group.document else { return Ok((None, "")) };
-    let malformed = |e: serde_json::Error| {
-        Error::new(Status::Decode, "open", format!("the group's {name} is malformed: {e}")).with_source(e)
-    };
-    match group.format {
-        ZarrFormat::V2 => Ok((Some(serde_json::from_slice(document).map_err(malformed)?), "")),
-        ZarrFormat::V3 => match serde_json::from_slice(document).map_err(malformed)? {
-            GroupV3 { zarr_format: 3, attributes } => Ok((attributes, "/attributes")),
-            GroupV3 { zarr_format, .. } => {
-                let message = format!("the group's zarr.json has zarr_format {zarr_format}; accepted is 3");
-                Err(Error::new(Status::Decode, "open", message))
-            }
-        },
+fn malformed(name: &str, error: serde_json::Error) -> Error {
+    Error::new(Status::Decode, "open", format!("the group's {name} is malformed: {error}")).with_source(error)
+}
+
+fn attributes_v3(document: &[u8]) -> Result<Option<Attributes>> {
+    match serde_json::from_slice(document).map_err(|error| malformed("zarr.json", error))? {
+        GroupV3 { zarr_format: 3, attributes } => Ok(attributes),
+        GroupV3 { zarr_format, .. } => {
+            let message = format!("the group's zarr.json has zarr_format {zarr_format}; accepted is 3");
+            Err(Error::new(Status::Decode, "open", message))
+        }
     }
 }
 
-/// One image, whose levels are not opened yet.
-fn read(image: &At<'_>, version: Option<String>, most_levels: usize) -> Result<Multiscale> {
-    let text = |key: &str| -> Result<Option<String>> { optional_text(image, key) };
-    let (name, version) = (text("name")?, version.map_or_else(|| text("version"), |version| Ok(Some(version)))?);
-    let axes = match image.get("axes")? {
-        Some(axes) => axes.list(MAX_AXES)?.iter().map(axis).collect::<Result<Vec<_>>>()?,
-        None => Vec::new(),
-    };
-    let whole = Transformation::read(image, axes.len())?;
+/// Where a group's attributes list its images.
+struct Listed<'a> {
+    images: Option<At<'a>>,
+    /// That of all images.
+    version: Option<String>,
+    error: Option<Error>,
+}
+
+impl<'a> Listed<'a> {
+    /// Looks in `ome` (0.5), else in the attributes themselves. A fault of the version does not hide the images.
+    fn of(attributes: &'a Attributes, place: &str) -> Listed<'a> {
+        let mut error = None;
+        let mut told = |fault: Error| error = error.take().or(Some(fault));
+        let there = |value: &'a Option<Value>| value.as_ref().filter(|value| !value.is_null());
+        let (images, version) = match there(&attributes.ome) {
+            Some(value) => {
+                let ome = At { value, path: format!("{place}/ome") };
+                let version = optional_text(&ome, "version").map_err(&mut told).ok().flatten();
+                (ome.get("multiscales").map_err(&mut told).ok().flatten(), version)
+            }
+            None => {
+                let at = |value| At { value, path: format!("{place}/multiscales") };
+                (there(&attributes.multiscales).map(at), None)
+            }
+        };
+        Listed { images, version, error }
+    }
+}
+
+/// One image, whose levels are not opened yet, or as much of it as can be read. `version` is that of all images, if it is given.
+fn read(image: &At<'_>, version: Option<String>, most_levels: usize) -> Multiscale {
+    let mut error = None;
+    let mut told = |fault: Error| error = error.take().or(Some(fault));
+    let name = optional_text(image, "name").map_err(&mut told).ok().flatten();
+    let version = version.or_else(|| optional_text(image, "version").map_err(&mut told).ok().flatten());
+    let axes = axes(image).map_err(&mut told);
+    let levels = axes.as_ref().ok().and_then(|axes| levels(image, axes.len(), most_levels).map_err(&mut told).ok());
+    Multiscale { name, version, axes: axes.unwrap_or_default(), levels: levels.unwrap_or_default(), error }
+}
+
+fn axes(image: &At<'_>) -> Result<Vec<Axis>> {
+    match image.get("axes")? {
+        Some(axes) => axes.list(MAX_AXES)?.iter().map(axis).collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn levels(image: &At<'_>, axes: usize, most: usize) -> Result<Vec<Level>> {
+    let whole = Transformation::read(image, axes)?;
     let mut levels: Vec<Level> = Vec::new();
-    for dataset in image.need("datasets")?.list(most_levels)? {
-        let path = dataset.need("path")?;
-        let path_text = inside(&path)?;
-        let Transformation { scale, translation } =
-            Transformation::read(&dataset, axes.len())?.then(&whole, &dataset)?;
+    for dataset in image.need("datasets")?.list(most)? {
+        let path = inside(&dataset.need("path")?)?;
+        let Transformation { scale, translation } = Transformation::read(&dataset, axes)?.then(&whole, &dataset)?;
         let first = levels.first().map_or(&scale, |level| &level.scale);
         let factors: Vec<f64> = scale.iter().zip(first).map(|(scale, first)| scale / first).collect();
         if !factors.iter().all(|factor| factor.is_finite()) {
             return Err(dataset.malformed("the scale over the first level's leaves the range of binary64"));
         }
         let array = Err(Error::new(Status::Internal, "open", "not opened yet"));
-        levels.push(Level { path: path_text, scale, translation, factors, array });
+        levels.push(Level { path, scale, translation, factors, array });
     }
-    Ok(Multiscale { name, version, axes, levels })
+    Ok(levels)
 }
 
 fn optional_text(at: &At<'_>, key: &str) -> Result<Option<String>> {
@@ -184,70 +226,6 @@ fn inside(path: &At<'_>) -> Result<String> {
     }
 }
 
-/// Scale, then translation; either may be empty, which changes nothing.
-#[derive(Default)]
-struct Transformation {
-    scale: Vec<f64>,
-    translation: Vec<f64>,
-}
-
-impl Transformation {
-    /// `coordinateTransformations` of a level or an image.
-    fn read(owner: &At<'_>, axes: usize) -> Result<Transformation> {
-        let mut read = Transformation::default();
-        let Some(list) = owner.get("coordinateTransformations")? else { return Ok(read) };
-        for entry in list.list(MAX_TRANSFORMATIONS)? {
-            let kind = entry.need("type")?;
-            let text = kind.text()?;
-            let target = match text {
-                "identity" => continue,
-                "scale" => &mut read.scale,
-                "translation" => &mut read.translation,
-                _ => {
-                    let message = format!(
-                        "transformation {text:?}; accepted are \"identity\", \"scale\" and \"translation\" (at {})",
-                        kind.path
-                    );
-                    return Err(Error::new(Status::Unsupported, "open", message));
-                }
-            };
-            let values = entry.need(text)?;
-            let numbers = values.list(MAX_AXES)?.iter().map(At::number).collect::<Result<Vec<f64>>>()?;
-            if !target.is_empty() {
-                return Err(entry.malformed(&format!("a second {text}")));
-            }
-            if numbers.is_empty() || axes > 0 && numbers.len() != axes {
-                return Err(values.malformed(&format!("{} numbers for {axes} axes", numbers.len())));
-            }
-            if text == "scale" && numbers.contains(&0.0) {
-                return Err(values.malformed("a scale of 0"));
-            }
-            *target = numbers;
-        }
-        Ok(read)
-    }
-
-    /// This one, and then that of the whole image.
-    fn then(self, whole: &Transformation, at: &At<'_>) -> Result<Transformation> {
-        let combine = |own: &[f64], other: &[f64], both: fn(f64, f64) -> f64| match (own, other) {
-            (own, []) => own.to_vec(),
-            ([], other) => other.to_vec(),
-            (own, other) => own.iter().zip(other).map(|(own, other)| both(*own, *other)).collect(),
-        };
-        let scale = combine(&self.scale, &whole.scale, |own, other| own * other);
-        let moved = if self.translation.is_empty() {
-            Vec::new()
-        } else {
-            combine(&self.translation, &whole.scale, |own, other| own * other)
-        };
-        let translation = combine(&moved, &whole.translation, |own, other| own + other);
-        if scale.iter().chain(&translation).any(|number| !number.is_finite()) || scale.contains(&0.0) {
-            return Err(at.malformed("scales and translations leave the range of binary64"));
-        }
-        Ok(Transformation { scale, translation })
-    }
-}
-
 /// The array of a level.
 fn open(group: &Group, path: &str, axes: usize, parser: &mut dyn ParseMetadata) -> Result<ArrayInfo> {
     let place = group.root.join(path);
@@ -255,14 +233,14 @@ fn open(group: &Group, path: &str, axes: usize, parser: &mut dyn ParseMetadata) 
         Err(Error::new(
             Status::NotFound,
             "open",
-            format!("{}: {what} where the image's level should be", place.display()),
+            format!("{}: {what} where the image's level should be", text::path(&place)),
         ))
     };
-    match child(group, path, parser)? {
+    match child(group, Path::new(path), parser)? {
         Some(Node::Array(array)) if axes > 0 && array.metadata().rank() != axes => {
             let message = format!(
                 "{}: the image has {axes} axes, its level has {} ({})",
-                place.display(),
+                text::path(&place),
                 array.metadata().rank(),
                 array.describe()
             );

@@ -2,6 +2,7 @@
 
 use crate::Status;
 use crate::error::{Error, Result};
+use crate::text;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -51,7 +52,7 @@ impl Object {
         let meta = file.metadata().map_err(|e| io_error(path, "cannot be examined", e))?;
         if !meta.is_file() {
             let kind = if meta.is_dir() { "a directory" } else { "no regular file" };
-            return Err(Error::new(Status::Io, "read", format!("{} is {kind}", path.display())));
+            return Err(Error::new(Status::Io, "read", format!("{} is {kind}", text::path(path))).with_path(path));
         }
         let identity = Identity {
             len: meta.len(),
@@ -68,7 +69,7 @@ impl Object {
 /// # Errors
 /// `Io` for a failed or short read, `Oom`.
 pub(super) fn read_range(file: &File, path: &Path, offset: u64, len: u64, bytes: &mut Vec<u8>) -> Result<()> {
-    let out_of_memory = || Error::new(Status::Oom, "read", format!("{}: no memory for {len} bytes", path.display()));
+    let out_of_memory = || Error::new(Status::Oom, "read", format!("{}: no memory for {len} bytes", text::path(path)));
     let len = usize::try_from(len).map_err(|_| out_of_memory())?;
     bytes.truncate(len);
     bytes.try_reserve_exact(len - bytes.len()).map_err(|_| out_of_memory())?;
@@ -90,7 +91,7 @@ pub(super) fn read_small(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
         let message = format!(
             "{} has {len} bytes, too large for an array's metadata: the limit is {limit} (if it is a group's consolidated \
              metadata, give one of the arrays inside)",
-            path.display()
+            text::path(path)
         );
         return Err(Error::new(Status::Budget, "open", message));
     }
@@ -105,5 +106,5 @@ pub(super) fn io_error(path: &Path, what: &str, cause: io::Error) -> Error {
         io::ErrorKind::UnexpectedEof => "the file ends before that".to_owned(),
         _ => cause.to_string(),
     };
-    Error::new(Status::Io, "read", format!("{} {what}: {reason}", path.display())).with_source(cause)
+    Error::new(Status::Io, "read", format!("{} {what}: {reason}", text::path(path))).with_source(cause).with_path(path)
 }

@@ -28,6 +28,7 @@ use file::Object;
 pub use hook::{ReadHook, ReadRequest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+pub use uri::of_path as uri_of_path;
 use work::Buffers;
 
 /// Turns metadata bytes into [`ArrayMetadata`]: the sandbox's guest in the pipeline, the native parser in tests.
@@ -210,7 +211,7 @@ impl Array {
             // Its index was read, so the shard was there: filling in for it now would be wrong.
             None if sharded && self.cache.has_index(key) => {
                 let message = format!("{} has vanished", path.display());
-                return Err(self.about(Error::new(Status::Io, "read", message)));
+                return Err(self.about(Error::new(Status::Io, "read", message).with_path(path)));
             }
             _ => {}
         }

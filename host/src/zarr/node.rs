@@ -7,6 +7,7 @@ use crate::Status;
 use crate::error::{Error, Result};
 use damacy_core::metadata::ZarrFormat;
 use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,17 +25,17 @@ pub(crate) struct Group {
     pub format: ZarrFormat,
     /// The directory.
     pub root: PathBuf,
-    /// The document that holds its attributes: `zarr.json`, or `.zattrs` where there is one.
-    pub document: Option<Vec<u8>>,
+    /// The document that holds its attributes: `zarr.json`, or `.zattrs` where there is one; or why that cannot be read.
+    pub document: Result<Option<Vec<u8>>>,
 }
 
 /// Names inside a directory.
 pub(crate) struct Names {
     /// In order; numbers by value.
-    pub names: Vec<String>,
+    pub names: Vec<OsString>,
     /// How many entries were looked at.
     pub examined: usize,
-    /// False if there are more entries, or some whose names are not UTF-8.
+    /// False if there are more entries.
     pub complete: bool,
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn open(uri: &str, parser: &mut dyn ParseMetadata) -> Result<Node> {
 pub(crate) fn look(uri: &str, root: &Path, parser: &mut dyn ParseMetadata) -> Result<Option<Node>> {
     match document(root).map_err(|e| at(uri, e))? {
         Some((format, bytes)) if format == ZarrFormat::V3 && node_type(&bytes) == Some(b"group") => {
-            Ok(Some(Node::Group(Group { format, root: root.to_owned(), document: Some(bytes) })))
+            Ok(Some(Node::Group(Group { format, root: root.to_owned(), document: Ok(Some(bytes)) })))
         }
         Some((format, bytes)) => {
             let array = array(uri, root.to_owned(), format, &bytes, parser)?;
@@ -90,7 +91,7 @@ fn group_v2(uri: &str, root: &Path) -> Result<Option<Group>> {
             return Err(Error::new(Status::Decode, "open", message).with_source(e));
         }
     }
-    Ok(Some(Group { format: ZarrFormat::V2, root: root.to_owned(), document: read(".zattrs")? }))
+    Ok(Some(Group { format: ZarrFormat::V2, root: root.to_owned(), document: read(".zattrs") }))
 }
 
 impl Group {
@@ -109,10 +110,7 @@ impl Group {
             if !entry.path().is_dir() {
                 continue;
             }
-            match entry.file_name().into_string() {
-                Ok(name) => found.names.push(name),
-                Err(_) => found.complete = false,
-            }
+            found.names.push(entry.file_name());
         }
         found.complete &= entries.next().is_none();
         found.names.sort_by(|a, b| by_number_or_name(a, b));
@@ -121,11 +119,12 @@ impl Group {
 }
 
 /// `2` before `10`, and numbers before other names.
-fn by_number_or_name(a: &str, b: &str) -> Ordering {
-    match (a.parse::<u64>(), b.parse::<u64>()) {
-        (Ok(a_number), Ok(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
-        (Ok(_), Err(_)) => Ordering::Less,
-        (Err(_), Ok(_)) => Ordering::Greater,
-        (Err(_), Err(_)) => a.cmp(b),
+fn by_number_or_name(a: &OsStr, b: &OsStr) -> Ordering {
+    let number = |name: &OsStr| name.to_str().and_then(|name| name.parse::<u64>().ok());
+    match (number(a), number(b)) {
+        (Some(a_number), Some(b_number)) => a_number.cmp(&b_number).then_with(|| a.cmp(b)),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
     }
 }

@@ -5,6 +5,7 @@ use super::file::{self, io_error};
 use super::{Array, ParseMetadata, cache::Cache, uri};
 use crate::Status;
 use crate::error::{Error, Result};
+use crate::text;
 use damacy_core::metadata::ZarrFormat;
 use std::fs;
 use std::io;
@@ -54,7 +55,8 @@ pub(super) fn array(
 }
 
 pub(super) fn at(uri: &str, error: Error) -> Error {
-    Error::new(error.status(), "open", format!("{uri}: {error}"))
+    let message = format!("{uri}: {error}");
+    error.with_what("open").with_message(message)
 }
 
 /// The array's document: `zarr.json`, else `.zarray`.
@@ -131,43 +133,65 @@ pub(super) fn no_array(uri: &str, root: &Path) -> Error {
         Ok(_) => {
             format!("{uri}: no array: the directory has neither zarr.json nor .zarray; {}", list(root).0)
         }
-        Err(_) => format!("{uri}: no array: there is no directory {}", root.display()),
+        Err(_) => format!("{uri}: no array: there is no directory {}", text::path(root)),
     };
-    Error::new(Status::NotFound, "open", message)
+    Error::new(Status::NotFound, "open", message).with_path(root)
 }
 
 fn is_group(root: &Path) -> bool {
     root.join("zarr.json").exists() || root.join(".zgroup").exists()
 }
 
-/// `arrays inside: a, b`: the arrays one level below, and whether there are any (or they cannot be listed).
+/// `arrays inside: a, b; cannot be read: c`: what is one level below, and whether there are any arrays (or it cannot be listed).
 fn list(root: &Path) -> (String, bool) {
     let Ok(entries) = fs::read_dir(root) else { return ("it cannot be listed".into(), true) };
     let mut entries = entries.filter_map(io::Result::ok);
-    let mut names: Vec<String> = entries
-        .by_ref()
-        .take(MAX_EXAMINED)
-        .filter(|entry| is_array(&entry.path()))
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let (mut arrays, mut unreadable) = (Vec::new(), Vec::new());
+    for entry in entries.by_ref().take(MAX_EXAMINED) {
+        let name = || text::path(Path::new(&entry.file_name()));
+        match is_array(&entry.path()) {
+            Ok(true) => arrays.push(name()),
+            Ok(false) => {}
+            Err(Unreadable) => unreadable.push(name()),
+        }
+    }
+    let examined = if entries.next().is_some() { " (of the first 100 entries)" } else { "" };
+    let any = !arrays.is_empty();
+    let mut text = match any {
+        true => format!("arrays inside{examined}: {}", listed(arrays)),
+        false => format!("no arrays directly inside{examined}"),
+    };
+    if !unreadable.is_empty() {
+        text.push_str(&format!("; cannot be read: {}", listed(unreadable)));
+    }
+    (text, any)
+}
+
+/// `a, b and 3 more`.
+fn listed(mut names: Vec<String>) -> String {
     names.sort();
     let more = names.len().saturating_sub(MAX_LISTED);
     names.truncate(MAX_LISTED);
-    let examined = if entries.next().is_some() { " (of the first 100 entries)" } else { "" };
-    let text = match (names.is_empty(), more) {
-        (true, _) => format!("no arrays directly inside{examined}"),
-        (false, 0) => format!("arrays inside{examined}: {}", names.join(", ")),
-        (false, more) => format!("arrays inside{examined}: {} and {more} more", names.join(", ")),
-    };
-    (text, !names.is_empty())
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.join(", ") + &more
 }
 
-fn is_array(path: &Path) -> bool {
-    if path.join(".zarray").is_file() {
-        return true;
+/// There is metadata, or may be, which the system does not give.
+struct Unreadable;
+
+/// Whether an array lies there. A document beyond the size that is looked at tells nothing, and is no array here.
+fn is_array(path: &Path) -> Result<bool, Unreadable> {
+    let place = path.join(".zarray");
+    match fs::metadata(&place) {
+        Ok(meta) => return if meta.is_file() { Ok(true) } else { Err(Unreadable) },
+        Err(e) if is_absent(&e) => {}
+        Err(_) => return Err(Unreadable),
     }
-    let document = file::read_small(&path.join("zarr.json"), MAX_EXAMINED_BYTES);
-    document.ok().flatten().is_some_and(|bytes| node_type(&bytes) == Some(b"array"))
+    match file::read_small(&path.join("zarr.json"), MAX_EXAMINED_BYTES) {
+        Ok(document) => Ok(document.is_some_and(|bytes| node_type(&bytes) == Some(b"array"))),
+        Err(error) if error.status() == Status::Budget || !path.is_dir() => Ok(false),
+        Err(_) => Err(Unreadable),
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::Status;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 /// The local directory that `uri` names.
 ///
@@ -40,6 +40,33 @@ pub(super) fn local_path(uri: &str) -> Result<PathBuf> {
         return Err(inval(uri, "it holds a NUL character"));
     }
     Ok(PathBuf::from(OsString::from_vec(bytes)))
+}
+
+/// A path, or a URI, as arrays and groups are named by here: as it stands if it is UTF-8; else the `file://` URI of the same
+/// place, which can name every byte.
+///
+/// ```
+/// # use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+/// let of = |bytes| damacy::zarr::uri_of_path(Path::new(OsStr::from_bytes(bytes)));
+/// assert_eq!(of(b"some/caf\xc3\xa9.zarr"), "some/caf\u{e9}.zarr");
+/// assert_eq!(of(b"/some/caf\xe9.zarr"), "file:///some/caf%E9.zarr");
+/// ```
+pub fn of_path(path: &Path) -> String {
+    if let Some(text) = path.to_str() {
+        return text.to_owned();
+    }
+    if split_scheme(&path.to_string_lossy()).is_some() {
+        return percent_encode(path, |byte| byte.is_ascii());
+    }
+    // Without a current folder, the path is as good as it gets.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    format!("file://{}", percent_encode(&absolute, plain))
+}
+
+fn percent_encode(path: &Path, plain: impl Fn(u8) -> bool) -> String {
+    let shown = |&byte: &u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.as_os_str().as_bytes().iter().map(shown).collect()
 }
 
 /// Scheme and rest of `scheme://rest`, if the text is a URI.
@@ -86,6 +113,24 @@ mod tests {
         ] {
             assert_eq!(local_path(uri).unwrap(), PathBuf::from(path), "{uri}");
         }
+    }
+
+    #[test]
+    fn every_path_has_a_name_that_leads_back_to_it() {
+        for (bytes, name) in [
+            (&b"a b/100%.zarr"[..], "a b/100%.zarr"),
+            (b"/data/\xff a%.zarr", "file:///data/%FF%20a%25.zarr"),
+            (b"/data/\xc3\xa9\xff?#", "file:///data/%C3%A9%FF%3F%23"),
+            (b"file:///data/\xff%20", "file:///data/%FF%20"),
+        ] {
+            let path = PathBuf::from(OsString::from_vec(bytes.to_vec()));
+            assert_eq!(of_path(&path), name);
+            if !bytes.starts_with(b"file:") {
+                assert_eq!(local_path(name).unwrap(), path);
+            }
+        }
+        let relative = PathBuf::from(OsString::from_vec(b"\xff".to_vec()));
+        assert_eq!(local_path(&of_path(&relative)).unwrap(), std::env::current_dir().unwrap().join(relative));
     }
 
     #[test]

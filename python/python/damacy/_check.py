@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import enum
 import operator
-from typing import TypeVar
+import os
+import pathlib
+import urllib.parse
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 
@@ -48,11 +51,22 @@ def integer(what: str, value: object, least: int, presence: Presence = Presence.
     return number
 
 
+def _is_time(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value >= 0
+
+
 def seconds(what: str, value: object) -> float:
     """A time, 0 or more; it may be infinite."""
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value >= 0:
+    if _is_time(value):
         return float(value) if value <= _ENDLESS_S else float("inf")
     raise InvalidArgument(f"{what} is {value!r}; accepted are seconds, 0 or more", "config")
+
+
+def finite_seconds(what: str, value: object) -> float:
+    """A time above 0 that ends."""
+    if _is_time(value) and 0 < value <= _ENDLESS_S:
+        return float(value)
+    raise InvalidArgument(f"{what} is {value!r}; accepted are seconds above 0, at most 10**9", "config")
 
 
 def optional_seconds(what: str, value: object) -> float | None:
@@ -61,6 +75,39 @@ def optional_seconds(what: str, value: object) -> float | None:
         return None
     wait = seconds(what, value)
     return None if wait == float("inf") else wait
+
+
+def uri(what: str, value: object) -> str:
+    """The path or URI of an array. A path that is not UTF-8 becomes the ``file://`` URI that names its bytes."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InvalidArgument(f"{what} is {value!r}; accepted are a str and an os.PathLike", "config")
+    text: str | bytes = os.fspath(value)
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"{what} is {value!r}, a path of bytes; accepted are paths of str, as os.fsdecode gives", "config"
+        )
+    if not text:
+        raise InvalidArgument(f"{what} is empty; accepted are the path or file:// URI of a Zarr array", "config")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _file_uri(what, text)
+    return text
+
+
+def _file_uri(what: str, text: str) -> str:
+    """Of a path in which surrogates stand for bytes that are not UTF-8, as Python has such paths."""
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        raise InvalidArgument(
+            f"{what} is {ascii(text)}, which is neither text nor a path; accepted are texts in Unicode, and paths as "
+            "os.fsdecode gives",
+            "config",
+        ) from None
+    if "://" in text:
+        return urllib.parse.quote_from_bytes(encoded, safe=bytes(range(128)))
+    return pathlib.Path(text).absolute().as_uri()
 
 
 def instance(what: str, value: object, *kinds: type[_T]) -> _T:

@@ -1,12 +1,14 @@
 """Statuses and exceptions: a status of the host -> the exception that Python code catches.
 
 Every exception is a :class:`DamacyError` with ``.status`` and ``.what`` (the stage: ``"open"``, ``"plan"``,
-``"read"``, ``"decode"`` ...), and also of the builtin class that such a failure has elsewhere in Python.
+``"read"``, ``"decode"`` ...), and also of the builtin class that such a failure has elsewhere in Python. Those that are
+``OSError`` have the ``filename`` of the file or folder that they are about, and the system's ``errno``, where these are known.
 """
 
 from __future__ import annotations
 
 import enum
+import os
 from typing import Any, ClassVar
 
 
@@ -42,8 +44,12 @@ class DamacyError(RuntimeError):
     def __str__(self) -> str:
         return str(self.args[0])
 
-    def __reduce__(self) -> tuple[type[DamacyError], tuple[str, str]]:
-        return type(self), (str(self), self.what)
+    def __reduce__(self) -> tuple[type[DamacyError], tuple[str, str], dict[str, Any]]:
+        state = dict(self.__dict__)
+        if isinstance(self, OSError):
+            # They are no entries of `__dict__`.
+            state |= {name: getattr(self, name) for name in ("errno", "strerror", "filename")}
+        return type(self), (str(self), self.what), state
 
 
 class TryAgain(DamacyError):
@@ -210,10 +216,17 @@ _BY_STATUS: dict[int, type[DamacyError]] = {
 }
 
 
-def exception_for(status: int, what: str, message: str, starved: bool) -> DamacyError:
+def exception_for(
+    status: int, what: str, message: str, starved: bool, errno: int | None = None, filename: str | None = None
+) -> DamacyError:
     """The exception for an error of the host (called by the native module, for every such error)."""
     kind = PoolStarved if starved else _BY_STATUS.get(status, InternalError)
-    return kind(message, what)
+    error = kind(message, what)
+    if isinstance(error, OSError):
+        error.filename = filename
+        if errno is not None:
+            error.errno, error.strerror = errno, os.strerror(errno)
+    return error
 
 
 _REFUSALS: dict[int, type[PoolError]] = {}

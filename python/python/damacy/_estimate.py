@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from damacy import _native
-from damacy._check import instance, integer
+from damacy._check import instance, integer, uri
 from damacy._cost import Estimate, estimate_of
 from damacy._errors import InvalidArgument
 from damacy._plan import boxes_of
@@ -165,7 +165,7 @@ def estimate(
     else:
         kind = "boxes"
         samples = list(boxes_of(crops, limits.max_chunks, "estimate", "crops"))
-        uris = list(dict.fromkeys(uri for uri, _ in samples))
+        uris = list(dict.fromkeys(name for name, _ in samples))
     if not isinstance(advise_lookahead, (bool, np.bool_)):
         raise InvalidArgument(f"advise_lookahead is {advise_lookahead!r}; accepted are True and False", "config")
     job = Job(
@@ -190,16 +190,16 @@ def _arrays(uris: list[str], weights: tuple[int, ...] | None, encoded: object) -
     ratios: list[float | None] = [None] * len(uris)
     sizes: list[tuple[int, ...] | None] = [None] * len(uris)
     if isinstance(encoded, Mapping):
-        for uri, known in encoded.items():
-            at = _index(uris, uri, "encoded")
+        for key, known in encoded.items():
+            at = _index(uris, key, "encoded")
             if isinstance(known, (int, float, np.integer, np.floating)):
-                ratios[at] = _ratio(f"encoded[{uri!r}]", known)
+                ratios[at] = _ratio(f"encoded[{key!r}]", known)
             else:
-                sizes[at] = _integers(f"encoded[{uri!r}]", known, 0)
+                sizes[at] = _integers(f"encoded[{key!r}]", known, 0)
     elif encoded is not None:
         ratios = [_ratio("encoded", encoded)] * len(uris)
     fields = zip(uris, weights or [1] * len(uris), ratios, sizes, strict=True)
-    return [JobArray(uri, weight, ratio, its_sizes) for uri, weight, ratio, its_sizes in fields]
+    return [JobArray(*its) for its in fields]
 
 
 def _ratio(what: str, given: object) -> float:
@@ -212,20 +212,19 @@ def _ratio(what: str, given: object) -> float:
 
 
 def _index(uris: list[str], given: object, what: str = "advise_layout") -> int:
-    uri = os.fspath(given) if isinstance(given, (str, os.PathLike)) else given
-    if uri not in uris:
-        raise InvalidArgument(f"{what} names {given!r}; accepted are the arrays of the crops: {uris[:10]}", "config")
-    return uris.index(str(uri))
+    if isinstance(given, (str, os.PathLike)) and (named := uri(what, given)) in uris:
+        return uris.index(named)
+    raise InvalidArgument(f"{what} names {given!r}; accepted are the arrays of the crops: {uris[:10]}", "config")
 
 
 def _uris(what: str, given: object) -> tuple[str, ...]:
     if isinstance(given, (str, os.PathLike)):
-        given = (given,)
+        return (uri(what, given),)
     if isinstance(given, Iterable) and not isinstance(given, (bytes, bytearray)):
-        entries = tuple(os.fspath(entry) if isinstance(entry, os.PathLike) else entry for entry in given)
-        if entries and all(isinstance(entry, str) and entry for entry in entries) and len(set(entries)) == len(entries):
+        given = tuple(given)
+        entries = tuple(uri(f"{what}[{index}]", entry) for index, entry in enumerate(given))
+        if entries and len(set(entries)) == len(entries):
             return entries
-        given = entries
     raise InvalidArgument(
         f"{what} is {given!r}; accepted are the path or file:// URI of an array, or several, each once", "config"
     )

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from damacy import _native
+from damacy._check import uri as checked_uri
 from damacy._dtype import Dtype
-from damacy._errors import InvalidArgument, Status
+from damacy._errors import Status
 from damacy._plain import plain
 
 
@@ -163,13 +164,15 @@ class Multiscale:
         name: Its name, if it has one.
         version: OME-Zarr's version, if it is given.
         axes: One for each axis of its arrays; ``()`` in versions that do not name them.
-        levels: Finest first.
+        levels: Finest first; ``()`` if ``error`` is of the axes or levels.
+        error: The first fault of its attributes, with its place, or None.
     """
 
     name: str | None
     version: str | None
     axes: tuple[Axis, ...]
     levels: tuple[Level, ...]
+    error: Refusal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +180,10 @@ class GroupArray:
     """An array of a group.
 
     Attributes:
-        path: Relative to the group.
+        path: Relative to the group; bytes that are not UTF-8 as ``\\xff``.
         array: The array's facts, or None.
-        error: Why it cannot be opened, or None.
+        error: Why it cannot be opened, or None. A node whose name is not UTF-8 is told by its ``file://`` URI here, by which
+            it can be inspected.
     """
 
     path: str
@@ -195,6 +199,8 @@ class GroupInfo:
         uri: Where it is.
         zarr_format: 2 or 3.
         multiscales: OME-Zarr's images; ``()`` in other groups.
+        multiscales_error: What is wrong with the attributes that list those images, or None; if it is given, some or all
+            of them are missing.
         arrays: Arrays at any depth.
         groups: Paths of groups at any depth.
         complete: Whether everything is listed: no more than 1000 arrays, 10,000 directory entries and 64 MiB of
@@ -204,6 +210,7 @@ class GroupInfo:
     uri: str
     zarr_format: int
     multiscales: tuple[Multiscale, ...]
+    multiscales_error: Refusal | None
     arrays: tuple[GroupArray, ...]
     groups: tuple[str, ...]
     complete: bool
@@ -220,8 +227,11 @@ class GroupInfo:
         lines = [f"{self.uri}: Zarr v{self.zarr_format} group"]
         for image in self.multiscales:
             axes = ", ".join(axis.name if axis.unit is None else f"{axis.name} ({axis.unit})" for axis in image.axes)
-            lines.append(f"OME-Zarr {image.version or ''} image {image.name or ''}: axes {axes or 'not named'}")
+            faulty = "" if image.error is None else f"; {image.error}"
+            lines.append(f"OME-Zarr {image.version or ''} image {image.name or ''}: axes {axes or 'not named'}{faulty}")
             lines += [f"  level {level.path}: factors {level.factors}, {_facts(level)}" for level in image.levels]
+        if self.multiscales_error is not None:
+            lines.append(f"OME-Zarr attributes: {self.multiscales_error}")
         lines += [f"array {array.path}: {_facts(array)}" for array in self.arrays]
         lines += [f"group {path}" for path in self.groups]
         if not self.complete:
@@ -232,7 +242,7 @@ class GroupInfo:
 def inspect(uri: str | os.PathLike[str]) -> ArrayInfo | GroupInfo:
     """What is at a path or ``file://`` URI. No chunk is read.
 
-    What is wrong with one array of a group is told beside that array, and raises nothing.
+    What is wrong with one array of a group, or with the attributes of its images, is told beside them, and raises nothing.
 
     Raises:
         NotFound: there is neither an array nor a group.
@@ -247,9 +257,7 @@ def inspect(uri: str | os.PathLike[str]) -> ArrayInfo | GroupInfo:
     >>> [dtype.short_name for dtype in array.converts_to][:3]
     ['f32', 'bf16', 'u8']
     """
-    if not isinstance(uri, (str, os.PathLike)) or not isinstance(os.fspath(uri), str):
-        raise InvalidArgument(f"uri is {uri!r}; accepted are a str and an os.PathLike of str", "config")
-    fields = json.loads(_native.inspect(os.fspath(uri)))
+    fields = json.loads(_native.inspect(checked_uri("uri", uri)))
     return array_info(fields) if fields["kind"] == "array" else _group(fields)
 
 
@@ -295,6 +303,7 @@ def _group(fields: dict[str, Any]) -> GroupInfo:
             version=image["version"],
             axes=tuple(Axis(**axis) for axis in image["axes"]),
             levels=tuple(map(_level, image["levels"])),
+            error=_refusal(image["error"]),
         )
         for image in fields["multiscales"]
     )
@@ -302,6 +311,7 @@ def _group(fields: dict[str, Any]) -> GroupInfo:
         uri=fields["uri"],
         zarr_format=fields["zarr_format"],
         multiscales=tuple(images),
+        multiscales_error=_refusal(fields["multiscales_error"]),
         arrays=tuple(GroupArray(a["path"], _array_of(a), _refusal(a["error"])) for a in fields["arrays"]),
         groups=tuple(fields["groups"]),
         complete=fields["complete"],

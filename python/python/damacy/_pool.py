@@ -270,6 +270,7 @@ class Tenant:
         encoded: Mapping[str, Encoded] | float | None = None,
         workers: int = 1,
         memory_bytes: int = 1 << 30,
+        chunk_cache_bytes: int = 0,
         advise_layout: str | None = None,
         advise_lookahead: bool = False,
     ) -> PoolEstimate:
@@ -280,8 +281,8 @@ class Tenant:
             arrays: The arrays (see :class:`Tenant`).
             crops: Given ones (see :class:`Tenant`), or :class:`Uniform` or :class:`Grid` over some of the arrays, by name.
             array_of: As :meth:`plan`'s.
-            window, encoded, workers, memory_bytes, advise_layout, advise_lookahead: As :func:`damacy.estimate`'s, with
-                names for URIs.
+            window, encoded, workers, memory_bytes, chunk_cache_bytes, advise_layout, advise_lookahead: As
+                :func:`damacy.estimate`'s, with names for URIs.
 
         Raises:
             PoolError: as :meth:`plan`.
@@ -315,6 +316,7 @@ class Tenant:
             window=integer("window", window, 1),
             workers=integer("workers", workers, 1),
             memory_bytes=integer("memory_bytes", memory_bytes, 1),
+            chunk_cache_bytes=integer("chunk_cache_bytes", chunk_cache_bytes, 0),
             advise_layout=None if advise_layout is None else _index(names, advise_layout),
             advise_lookahead=bool(advise_lookahead),
             limits=_NO_LIMITS,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import itertools
-import math
 import operator
 import os
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from damacy._check import INT64_MAX, Presence, check_field, instance, integer, seconds
+from damacy._check import INT64_MAX, Presence, check_field, finite_seconds, instance, integer
+from damacy._check import uri as checked_uri
 from damacy._dtype import Dtype
 from damacy._errors import InvalidArgument
 
@@ -75,7 +75,7 @@ class Sample:
     """One crop of one array.
 
     Args:
-        uri: A path or ``file://`` URI of a Zarr array.
+        uri: A path or ``file://`` URI of a Zarr array. A path that is not UTF-8 is kept as its URI.
         aabb: The crop's box: one half-open ``(start, stop)`` or slice per axis, in stored axis order.
             A slice without a start begins at 0; every stop must be given.
         tag: Any object; it is given back in ``BatchInfo.tags``.
@@ -89,7 +89,7 @@ class Sample:
     tag: Any = field(default=None, compare=False)
 
     def __init__(self, uri: str | os.PathLike[str], aabb: Any, tag: object = None) -> None:
-        object.__setattr__(self, "uri", _uri(uri))
+        object.__setattr__(self, "uri", checked_uri("Sample.uri", uri))
         object.__setattr__(self, "aabb", _box(aabb))
         object.__setattr__(self, "tag", tag)
 
@@ -178,7 +178,7 @@ class PlanLimits:
 
     Args:
         memory_bytes: Memory of the planner's sandbox.
-        deadline_s: Time for one call, seconds.
+        deadline_s: Time for one call, seconds: above 0, at most 10**9.
         max_chunks: Chunk uses in one window (a chunk that two samples need counts twice).
     """
 
@@ -189,12 +189,7 @@ class PlanLimits:
     def __post_init__(self) -> None:
         check_field(self, "memory_bytes", 1)
         check_field(self, "max_chunks", 1)
-        deadline = seconds("PlanLimits.deadline_s", self.deadline_s)
-        if deadline == 0 or math.isinf(deadline):
-            raise InvalidArgument(
-                f"PlanLimits.deadline_s is {self.deadline_s!r}; accepted are finite seconds above 0", "config"
-            )
-        object.__setattr__(self, "deadline_s", deadline)
+        object.__setattr__(self, "deadline_s", finite_seconds("PlanLimits.deadline_s", self.deadline_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,17 +227,6 @@ def _is_listing(given: object) -> bool:
     if isinstance(given, (str, bytes, bytearray, memoryview, range)) or _is_scalar(given):
         return False
     return isinstance(given, (Sequence, np.ndarray))
-
-
-def _uri(given: object) -> str:
-    if not isinstance(given, (str, os.PathLike)):
-        raise InvalidArgument(f"Sample.uri is {given!r}; accepted are a str and an os.PathLike", "config")
-    uri: str | bytes = os.fspath(given)
-    if not isinstance(uri, str):
-        raise InvalidArgument(f"Sample.uri is {given!r}, a path of bytes; accepted are paths of str", "config")
-    if not uri:
-        raise InvalidArgument("Sample.uri is empty; accepted are the path or file:// URI of a Zarr array", "config")
-    return uri
 
 
 def _box(given: Any) -> tuple[tuple[int, int], ...]:

@@ -162,7 +162,7 @@ struct Pricing {
     crops: OwnedCrops,
     weights: Vec<u64>,
     encoded: Vec<Encoded>,
-    over: (u64, u64, u64),
+    over: (u64, u64, u64, u64),
     advise: Advise,
 }
 

@@ -34,7 +34,7 @@ pub fn run(args: &ConvertArgs) -> Result<(), Failure> {
     let to_npy = is_npy(&args.output);
     let place = place::check(&args.output, args.force)?;
     let about_input = |error: Error| {
-        let message = format!("{}: {error}", args.input.display());
+        let message = format!("{}: {error}", damacy::text::path(&args.input));
         error.with_message(message)
     };
     let mut input = if is_npy(&args.input) {

@@ -5,10 +5,10 @@
 //! replaced, and the link stays.
 
 use crate::failure::Failure;
-use damacy::{Error, Status};
-use std::fs::{self, Permissions};
+use damacy::{Error, Status, text};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
@@ -23,7 +23,7 @@ pub struct Place {
 
 /// A file that is being written.
 pub struct Output {
-    file: NamedTempFile,
+    file: NamedTempFile<File>,
     place: Place,
 }
 
@@ -34,7 +34,7 @@ pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
     }
     match fs::metadata(place) {
         Ok(metadata) if !metadata.is_file() => {
-            Err(Failure::inval(format!("{} is there and no regular file; it will not be replaced", place.display())))
+            Err(Failure::inval(format!("{} is there and no regular file; it will not be replaced", text::path(place))))
         }
         Ok(_) if !force => Err(exists(place)),
         Ok(metadata) => {
@@ -44,7 +44,7 @@ pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if place.is_symlink() {
-                let shown = place.display();
+                let shown = text::path(place);
                 return Err(Failure::inval(format!("{shown} exists: a link to nothing, which will not be replaced")));
             }
             let folder = folder(place);
@@ -52,8 +52,8 @@ pub fn check(place: &Path, force: bool) -> Result<Place, Failure> {
             if fs::metadata(folder).is_err_and(missing) {
                 let message = format!(
                     "{} cannot be written: there is no folder {}; make it, or name another place",
-                    place.display(),
-                    folder.display()
+                    text::path(place),
+                    text::path(folder)
                 );
                 return Err(Error::new(Status::Io, "convert", message).into());
             }
@@ -69,29 +69,44 @@ fn folder(place: &Path) -> &Path {
 }
 
 fn exists(place: &Path) -> Failure {
-    Failure::inval(format!("{} exists; it is replaced only with --force", place.display()))
+    Failure::inval(format!("{} exists; it is replaced only with --force", text::path(place)))
 }
 
 fn failed(place: &Path, error: io::Error) -> Failure {
-    let message = format!("{} cannot be written", place.display());
-    Failure::Error(Error::new(Status::Io, "convert", message).with_source(error))
+    let message = format!("{} cannot be written", text::path(place));
+    Failure::Error(Error::new(Status::Io, "convert", message).with_source(error).with_path(place))
 }
 
 impl Output {
     /// Starts a file; it vanishes again unless it is finished.
     pub fn new(place: Place) -> Result<Output, Failure> {
         let path = &place.path;
-        // As other new files, instead of for the owner alone; the umask still counts.
-        let permissions = Permissions::from_mode(0o666);
-        let file = Builder::new().prefix(".damacy-").suffix(".part").permissions(permissions).tempfile_in(folder(path));
-        // Of the kind alone: the error names the temporary file, which nobody asked for.
-        let file = file.map_err(|error| failed(path, error.kind().into()))?;
+        // A file beyond `ulimit -f` is then an error of writing, instead of the end of this process with the file left behind.
+        // SAFETY: sets the disposition of a signal that nothing else here handles.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        // The system's own words: the error that the builder gives names the temporary file, which nobody asked for.
+        let mut said = None;
+        let file = Builder::new().prefix(".damacy-").suffix(".part").make_in(folder(path), |part| {
+            // As other new files, instead of for the owner alone; the umask still counts.
+            let made = OpenOptions::new().write(true).create_new(true).mode(0o666).open(part);
+            made.inspect_err(|error| said = error.raw_os_error())
+        });
+        let file = file.map_err(|error| {
+            let cause = said.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            let message = format!(
+                "{} cannot be written: in the folder {} no file can be made",
+                text::path(path),
+                text::path(folder(path))
+            );
+            Error::new(Status::Io, "convert", message).with_source(cause).with_path(path)
+        })?;
         Ok(Output { file, place })
     }
 
     /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_all(bytes).map_err(|error| failed(&self.place.path, error))
+        // Through the file itself: the wrapper's errors name the temporary file.
+        self.file.as_file_mut().write_all(bytes).map_err(|error| failed(&self.place.path, error))
     }
 
     /// Puts the file in its place, once its bytes are on the disk: a crash leaves the old file or the new one, not half of it.

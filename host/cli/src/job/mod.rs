@@ -12,10 +12,12 @@ pub use open::{Opened, described};
 
 use crate::args::JobArgs;
 use crate::failure::Failure;
+use damacy::zarr::uri_of_path;
 use damacy::{BatchSpec, Dtype, Error, PlanLimits, Status};
 use damacy_core::cost::Encoded;
 use damacy_core::metadata::ZarrFormat;
 use damacy_core::planner::SampleBox;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -147,7 +149,10 @@ impl Job {
         job.spec.samples = args.samples.unwrap_or(job.spec.samples);
         job.spec.dtype = args.dtype.unwrap_or(job.spec.dtype);
         let encoded = args.ratio.map_or(Encoded::Unknown, Encoded::Ratio);
-        let array = |uri: &String| JobArray { encoded: encoded.clone(), ..JobArray::new(Store::Uri(uri.clone())) };
+        let array = |path: &OsString| {
+            let store = Store::Uri(uri_of_path(Path::new(path)));
+            JobArray { encoded: encoded.clone(), ..JobArray::new(store) }
+        };
         job.arrays = args.arrays.iter().map(array).collect();
         if !args.boxes.is_empty() {
             if args.arrays.len() != 1 {
@@ -185,7 +190,7 @@ impl Job {
 
 /// The text of a job: a file's, or standard input's for `-`.
 fn document(path: &Path) -> Result<Vec<u8>, Failure> {
-    let shown = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let shown = if path == Path::new("-") { "standard input".to_owned() } else { damacy::text::path(path) };
     let mut text = Vec::new();
     let read = if path == Path::new("-") {
         io::stdin().lock().take(MAX_JOB_BYTES + 1).read_to_end(&mut text)

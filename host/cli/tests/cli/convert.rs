@@ -228,7 +228,24 @@ fn an_output_that_cannot_be_made_is_named_and_no_temporary_file() {
     for refused in [into(text(&missing)), into("/proc/out.npy")] {
         assert!(!refused.err.contains(".part"), "{}", refused.err);
     }
-    into("/proc/out.npy").refused(16, &["/proc/out.npy cannot be written"]);
+    into("/proc/out.npy").refused(
+        16,
+        &["/proc/out.npy cannot be written: in the folder /proc no file can be made: No such file or directory (os error 2)"],
+    );
+    assert_eq!(names(folder.path()), ["in"]);
+}
+
+#[test]
+fn a_file_beyond_the_limit_of_sizes_is_an_error_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("in"), vec![1; 100_000]).expect("written");
+    let line = format!(
+        "cd {}; ulimit -f 64; exec $DAMACY convert in out --source u8 --dtype u64 --engine native",
+        text(folder.path())
+    );
+    let run = shell(&line);
+    run.refused(16, &["out cannot be written: File too large"]);
+    assert!(!run.err.contains(".part"), "{}", run.err);
     assert_eq!(names(folder.path()), ["in"]);
 }
 

@@ -2,7 +2,9 @@
 
 use super::support::{damacy, fixture, repository, text};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn every_fixture_has_the_shape_and_type_that_zarr_python_wrote() {
@@ -86,6 +88,62 @@ fn an_ome_zarr_image_as_text() {
     for line in ["OME-Zarr 0.5 image", "y (space, micrometer), x", "2 3", "0.5 0.25", "(8, 9)", "NOTFOUND"] {
         assert!(out.contains(line), "{line}: {out}");
     }
+}
+
+#[test]
+fn faults_of_images_are_told_and_the_arrays_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(".zgroup"), r#"{"zarr_format": 2}"#).expect("written");
+    fs::create_dir(folder.path().join("0")).expect("a folder");
+    fs::write(folder.path().join("0/.zarray"), super::support::zarray(&[8, 9], &[4, 4]).to_string()).expect("written");
+    let affine = json!({"multiscales": [{"name": "brain", "datasets": [
+        {"path": "0", "coordinateTransformations": [{"type": "affine", "affine": []}]}]}]});
+    for (attributes, place, status, line) in [
+        (affine.to_string(), "/multiscales/0/error", "UNSUPPORTED", "  UNSUPPORTED: "),
+        ("{".to_owned(), "/multiscales_error", "DECODE", "OME-Zarr attributes: DECODE: "),
+    ] {
+        fs::write(folder.path().join(".zattrs"), attributes).expect("written");
+        let found = damacy(["inspect", text(folder.path()), "--json"]).json();
+        assert_eq!(found.pointer(place).expect("an error")["status"], status);
+        assert_eq!(found["arrays"][0]["array"]["shape"], json!([8, 9]));
+        let out = damacy(["inspect", text(folder.path())]).out;
+        assert!(out.contains(line) && out.contains("(8, 9)"), "{out}");
+    }
+}
+
+#[test]
+fn names_that_are_not_utf_8_are_taken_and_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(".zgroup"), r#"{"zarr_format": 2}"#).expect("written");
+    let odd = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&odd).expect("a folder");
+    fs::write(odd.join(".zarray"), super::support::zarray(&[8, 9], &[4, 4]).to_string()).expect("written");
+    let uri = format!("file://{}/caf%E9", text(folder.path()));
+    let array = damacy(["inspect".as_ref(), odd.as_os_str(), "--json".as_ref()]).json();
+    assert_eq!((&array["uri"], &array["shape"]), (&json!(uri), &json!([8, 9])));
+    let plan = damacy(["plan".as_ref(), "--array".as_ref(), odd.as_os_str(), "--shape".as_ref(), "4,4".as_ref()]);
+    assert_eq!((plan.code, plan.out.contains(&uri)), (0, true), "{}", plan.err);
+    let found = damacy(["inspect", text(folder.path()), "--json"]).json();
+    let child = &found["arrays"][0];
+    assert_eq!((&child["path"], &child["error"]["status"]), (&json!("caf\\xe9"), &json!("INVAL")));
+    assert!(child["error"]["message"].as_str().expect("words").contains(&uri));
+    let none = folder.path().join(OsStr::from_bytes(b"none\xe9"));
+    damacy(["inspect".as_ref(), none.as_os_str()]).refused(13, &["none%E9", "none\\xe9"]);
+}
+
+#[test]
+fn what_is_no_array_names_the_arrays_and_what_cannot_be_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(".zgroup"), r#"{"zarr_format": 2}"#).expect("written");
+    for name in ["a", "b", "c"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    fs::create_dir(folder.path().join("a/zarr.json")).expect("a folder");
+    fs::create_dir(folder.path().join("c/.zarray")).expect("a folder");
+    fs::write(folder.path().join("b/.zarray"), super::support::zarray(&[8], &[4]).to_string()).expect("written");
+    fs::write(folder.path().join("file"), "").expect("written");
+    damacy(["plan", "--array", text(folder.path()), "--shape", "4"])
+        .refused(13, &["arrays inside: b; cannot be read: a, c"]);
 }
 
 #[test]

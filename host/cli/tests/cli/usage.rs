@@ -1,6 +1,8 @@
 //! Help, versions, completions, wrong usage, and outputs that cannot be written.
 
 use super::support::{array, damacy, fixture, shell, text};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn help_has_examples_everywhere_and_says_the_exit_codes() {
@@ -34,6 +36,42 @@ fn completions_know_the_commands_and_are_shell() {
     }
     assert_eq!(shell("bash -n <($DAMACY completions bash)").code, 0);
     damacy(["completions", "tcsh"]).refused(2, &["bash, zsh, fish"]);
+}
+
+#[test]
+fn completions_offer_the_values_that_have_names() {
+    // What bash would offer, with the script's own function.
+    let offered = |line: &[&str], word: usize| {
+        let words: Vec<String> = line.iter().map(|word| format!("'{word}'")).collect();
+        let (words, current, before) = (words.join(" "), line[word], line[word - 1]);
+        let run = shell(&format!(
+            "source <($DAMACY completions bash); COMP_WORDS=({words}); COMP_CWORD={word}; \
+             _damacy damacy '{current}' '{before}'; echo \"${{COMPREPLY[*]}}\""
+        ));
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    };
+    let types = "f32 bf16 u8 u16 u32 u64 i8 i16 i32 i64\n";
+    for command in ["plan", "estimate", "convert"] {
+        assert_eq!(offered(&["damacy", command, "--dtype", ""], 3), types);
+    }
+    assert_eq!(offered(&["damacy", "convert", "--dtype", "b"], 3), "bf16\n");
+    assert_eq!(offered(&["damacy", "convert", "--source", "f"], 3), "f16 f32\n");
+    assert_eq!(offered(&["damacy", "convert", "--byte-order", ""], 3), "little big\n");
+    let scenarios = offered(&["damacy", "bench", "de"], 2);
+    assert!(scenarios.split_whitespace().any(|name| name == "default"), "{scenarios}");
+    assert!(damacy(["completions", "zsh"]).out.contains(":{compadd smoke default "));
+    assert!(damacy(["completions", "fish"]).out.contains("bench; and not"));
+    // The values are offered, and what else is taken is taken.
+    damacy(["convert", "in", "out", "--dtype", "float32"]).refused(2, &["--source"]);
+    damacy(["bench", "no-such-scenario"]).refused(13, &["no built-in scenario"]);
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_named() {
+    let not_text = OsStr::from_bytes(b"u8\xff");
+    let run = damacy(["convert", "in", "out", "--dtype"].map(OsStr::new).iter().chain([&not_text]));
+    run.refused(2, &["argument 5, \"u8\\xff\"", "accepted are texts in UTF-8"]);
 }
 
 #[test]
