@@ -771,6 +771,7 @@ typedef struct damacy_refusal {
     const char *tenant;       /* whose call, or "" */
     const char *path;         /* JSON path in the array's document ("/codecs/0/name"), or "" */
     const char *message;      /* all of this in words, as damacy_last_error() */
+    const char *name;         /* of the limit ("chunks", "metadata.max_rank"); without one as damacy_refusal_name() */
 } damacy_refusal;
 
 /* "invalid", "chunks", "deadline" ...; "?" for a number that is no kind. Static. */
@@ -791,7 +792,7 @@ typedef struct damacy_pool_call {
     const char *tenant;       /* name, UTF-8 */
     damacy_canceller *cancel; /* NULL: none */
     damacy_refusal *refusal;  /* filled if the call fails; NULL is allowed */
-    damacy_used *used;        /* filled if it does not; NULL is allowed */
+    damacy_used *used;        /* filled, also by a refused call with what it had taken; NULL is allowed */
 } damacy_pool_call;
 
 /* Parses an untrusted document. The status is that of its fault (DAMACY_DECODE, DAMACY_UNSUPPORTED, DAMACY_INVAL), or

@@ -1,6 +1,7 @@
 //! Errors of the host -> exceptions of `damacy._errors`: the one place where they are mapped.
 
-use damacy::pool::{Kind, PoolError};
+use crate::pool::used_parts;
+use damacy::pool::{Kind, PoolError, Used};
 use damacy::{Error, Status};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -29,14 +30,16 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 
 /// The exception for a call that the pool refused.
 pub fn refusal(py: Python<'_>, error: &PoolError) -> PyErr {
+    let limit = (error.name, error.limit, error.asked);
     let place = (error.array, error.sample, &*error.path);
-    make_refusal(py, error.status, error.kind, &error.message, &error.tenant, (error.limit, error.asked), place)
+    make_refusal(py, error.status, error.kind, &error.message, &error.tenant, limit, place, error.used)
 }
 
 /// The exception for a job of a tenant that this binding refuses before the pool sees it.
 pub fn invalid_job(py: Python<'_>, tenant: &str, sample: Option<u64>, message: &str) -> PyErr {
     let message = format!("tenant {tenant}: {message}");
-    make_refusal(py, Status::Inval, Kind::Invalid, &message, tenant, (None, None), (None, sample, ""))
+    let limit = (Kind::Invalid.name(), None, None);
+    make_refusal(py, Status::Inval, Kind::Invalid, &message, tenant, limit, (None, sample, ""), Used::default())
 }
 
 fn make_refusal(
@@ -45,12 +48,13 @@ fn make_refusal(
     kind: Kind,
     message: &str,
     tenant: &str,
-    (limit, asked): (Option<u64>, Option<u64>),
-    (array, sample, path): (Option<u32>, Option<u64>, &str),
+    limit: (&str, Option<u64>, Option<u64>),
+    place: (Option<u32>, Option<u64>, &str),
+    used: Used,
 ) -> PyErr {
     let exception = || -> PyResult<PyErr> {
         let make = REFUSAL_FOR.import(py, "damacy._errors", "refusal_for")?;
-        let fields = (status as u8, kind.name(), message, tenant, limit, asked, array, sample, path);
+        let fields = (status as u8, kind.name(), message, tenant, limit, place, used_parts(used));
         Ok(PyErr::from_value(make.call1(fields)?))
     };
     exception().unwrap_or_else(|failure| failure)

@@ -211,6 +211,7 @@ def test_a_refusal_says_which_limit_what_was_asked_and_where(pool, alice):
 
     error = refused(lambda: alice.plan(spec, facts, np.repeat(good, 3, 0)))
     assert (error.kind, error.limit, error.status) == (RefusalKind.CHUNKS, 10, damacy.Status.BUDGET)
+    assert error.name == "chunks" and error.used.run_s > 0 and error.used.memory_bytes > 0
     error = refused(lambda: alice.plan(spec, facts, np.repeat(good, 6, 0)))
     assert (error.kind, error.limit, error.asked) == (RefusalKind.SAMPLES, 5, 6)
     error = refused(lambda: alice.plan(spec, {n: facts for n in "abc"}, good, array_of=[0]))

@@ -346,7 +346,7 @@ structs! {
     }
 
     /// A refused call in parts.
-    Refusal = "damacy_refusal", 80 {
+    Refusal = "damacy_refusal", 88 {
         kind: i32,
         status: i32,
         limit: u64,
@@ -358,6 +358,7 @@ structs! {
         tenant: *const c_char,
         path: *const c_char,
         message: *const c_char,
+        name: *const c_char,
     }
 
     /// What a call took.

@@ -55,7 +55,8 @@ from damacy._pipeline import Pipeline, Stats
 from damacy._plan import ChunkUse, Plan, PlannedArray, PlannedChunk, PlanTotals, plan
 from damacy._pool import Cancel, PlannerPool, Tenant
 from damacy._pool_answers import ParsedArray, PoolEstimate, PoolPlan, Validated
-from damacy._pool_values import Document, MetadataLimits, TenantLimits, TenantMetrics, Used
+from damacy._pool_values import Document, MetadataLimits, TenantLimits, TenantMetrics
+from damacy._used import Used
 from damacy._values import (
     BatchSpec,
     CpuExecutor,

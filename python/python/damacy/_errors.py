@@ -11,6 +11,8 @@ import enum
 import os
 from typing import Any, ClassVar
 
+from damacy._used import Used
+
 
 class Status(enum.IntEnum):
     """How a call ended; the numbers are those of the C interface."""
@@ -175,25 +177,32 @@ class PoolError(DamacyError):
 
     Attributes:
         kind: Which limit, or what else.
+        name: The limit's name (``"chunks"``, ``"metadata.max_rank"``); without one, the kind's.
         tenant: Whose call.
         limit: The limit's value where there is one: bytes, a count, fuel, or nanoseconds (``deadline``, ``max_wait``).
         asked: What was asked for, in the limit's unit, where it is one number.
         array: Index of the array to blame, if one is.
         sample: Index of the sample to blame, if one is.
         path: JSON path in the array's document (``/codecs/0/name``), or ``""``.
+        used: What the call had taken when it ended; zeros if it was refused before it began.
     """
 
     kind: RefusalKind = RefusalKind.BUG
+    name: str = ""
     tenant: str = ""
     limit: int | None = None
     asked: int | None = None
     array: int | None = None
     sample: int | None = None
     path: str = ""
+    used: Used = Used(0.0, 0.0, 0, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.tenant, self.limit, self.asked, self.array, self.sample, self.path)
-        return refusal_for, (int(self.status), self.kind.value, str(self), *fields)
+        used = self.used
+        limit = (self.name, self.limit, self.asked)
+        took = (used.run_s, used.wait_s, used.memory_bytes, used.fuel)
+        place = (self.array, self.sample, self.path)
+        return refusal_for, (int(self.status), self.kind.value, str(self), self.tenant, limit, place, took)
 
 
 _BY_STATUS: dict[int, type[DamacyError]] = {
@@ -237,11 +246,9 @@ def refusal_for(
     kind: str,
     message: str,
     tenant: str,
-    limit: int | None,
-    asked: int | None,
-    array: int | None,
-    sample: int | None,
-    path: str,
+    limit: tuple[str, int | None, int | None],
+    place: tuple[int | None, int | None, str],
+    took: tuple[float, float, int, int | None],
 ) -> PoolError:
     """The exception for a call that a pool refused (called by the native module, for every such call)."""
     made = _REFUSALS.get(status)
@@ -250,6 +257,8 @@ def refusal_for(
         names = {"__doc__": f"{base.__name__}, from a pool.", "__module__": __name__}
         made = _REFUSALS[status] = type(f"Pool{base.__name__}", (PoolError, base), names)
     error = made(message, "pool")
-    error.kind, error.tenant, error.limit, error.asked = RefusalKind(kind), tenant, limit, asked
-    error.array, error.sample, error.path = array, sample, path
+    error.kind, error.tenant = RefusalKind(kind), tenant
+    error.name, error.limit, error.asked = limit
+    error.array, error.sample, error.path = place
+    error.used = Used(*took)
     return error

@@ -25,7 +25,8 @@ from damacy._errors import InvalidArgument, RefusalKind, WrongType
 from damacy._estimate import Encoded, Grid, Job, Uniform, _arrays, _index, _ratio
 from damacy._plan import PlannedArray, PlanTotals
 from damacy._pool_answers import Arrays, ParsedArray, PoolEstimate, PoolPlan, Validated
-from damacy._pool_values import Document, MetadataLimits, TenantLimits, TenantMetrics, Used
+from damacy._pool_values import Document, MetadataLimits, TenantLimits, TenantMetrics
+from damacy._used import Used
 from damacy._values import BatchSpec, PlanLimits, Sample, _box
 
 # Samples that name arrays, boxes of the only array, or int64 of (samples, axes, 2).

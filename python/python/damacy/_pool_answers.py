@@ -13,7 +13,8 @@ from damacy._cost import Estimate
 from damacy._inspect import ArrayInfo, array_info
 from damacy._plain import plain
 from damacy._plan import COLUMNS, Plan, PlannedArray, PlanTotals, load_column
-from damacy._pool_values import Document, Used
+from damacy._pool_values import Document
+from damacy._used import Used
 from damacy._values import BatchSpec
 
 

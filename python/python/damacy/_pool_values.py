@@ -128,23 +128,6 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """What a call took.
-
-    Attributes:
-        run_s: Seconds that it ran.
-        wait_s: Seconds that it waited.
-        memory_bytes: Its memory in the sandbox.
-        fuel: Its fuel, where it is counted.
-    """
-
-    run_s: float
-    wait_s: float
-    memory_bytes: int
-    fuel: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class TenantMetrics:
     """What a tenant's calls came to.
 

@@ -135,9 +135,9 @@ impl PlannerPool {
 }
 
 /// Seconds of running and waiting, bytes, fuel.
-type UsedParts = (f64, f64, u64, Option<u64>);
+pub(crate) type UsedParts = (f64, f64, u64, Option<u64>);
 
-fn used(used: Used) -> UsedParts {
+pub(crate) fn used_parts(used: Used) -> UsedParts {
     (used.run_time.as_secs_f64(), used.wait_time.as_secs_f64(), used.memory_bytes, used.fuel)
 }
 
@@ -275,7 +275,7 @@ impl Tenant {
         let (_, answer) = self.call(py, document, |(format, bytes), tenant| {
             tenant.parse_metadata(&Document { format: job::format_of(*format), bytes })
         })?;
-        Ok((ArrayFacts::new(answer.value, bytes), used(answer.used)))
+        Ok((ArrayFacts::new(answer.value, bytes), used_parts(answer.used)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the Python side has one call, with everything checked")]
@@ -295,7 +295,7 @@ impl Tenant {
         let samples = window.samples.len() as u64;
         let (window, Answer { value: (plan, facts), used: took }) = self.call(py, window, plan)?;
         let arrays = planned(names, window.arrays.into_facts(facts));
-        Ok((PlanColumns::new(Planned { arrays, plan }), samples, used(took)))
+        Ok((PlanColumns::new(Planned { arrays, plan }), samples, used_parts(took)))
     }
 
     /// The fields of `damacy.PlanTotals`, those of each `damacy.PlannedArray`, samples, what the call used.
@@ -316,7 +316,7 @@ impl Tenant {
         let samples = window.samples.len() as u64;
         let (window, Answer { value: (totals, facts), used: took }) = self.call(py, window, validate)?;
         let arrays = planned(names, window.arrays.into_facts(facts));
-        Ok((total_fields(py, &totals)?, array_fields(py, &arrays)?, samples, used(took)))
+        Ok((total_fields(py, &totals)?, array_fields(py, &arrays)?, samples, used_parts(took)))
     }
 
     /// The JSON that `damacy.estimate` has, and what the call used.
@@ -359,7 +359,7 @@ impl Tenant {
         let window = pricing.window;
         let arrays = planned(names, window.arrays.into_facts(facts));
         let report = json(&ReportFields::new(&window.spec, &arrays, &report));
-        Ok((report.map_err(|error| to_python(py, &error))?, used(took)))
+        Ok((report.map_err(|error| to_python(py, &error))?, used_parts(took)))
     }
 
     /// Refuses a job with more samples than the tenant may have, of which so many were taken from an iterable; or passes.

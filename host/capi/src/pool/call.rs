@@ -46,6 +46,9 @@ fn call<T>(
             Ok(answer.value)
         }
         Err(failure) => {
+            if let (Some(to), Failure::Refused(error)) = (wants_used, &failure) {
+                to.fill(used(&error.used));
+            }
             if let Some(to) = wants_refusal {
                 to.fill(refusal::filled(&failure));
             }

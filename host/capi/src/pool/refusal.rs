@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 const NONE: i32 = 0;
 
 struct Texts {
+    name: CString,
     tenant: CString,
     path: CString,
     message: CString,
@@ -62,7 +63,12 @@ pub fn filled(failure: &Failure) -> Refusal {
         Failure::Refused(error) => (number(error.kind), error.status, &*error.message, &*error.tenant, &*error.path),
         Failure::Other(error) => (NONE, error.status(), error.message(), "", ""),
     };
-    let texts = Texts { tenant: c_string(tenant), path: c_string(path), message: c_string(message) };
+    let name = match failure {
+        Failure::Refused(error) => error.name,
+        Failure::Other(_) => "none",
+    };
+    let texts =
+        Texts { name: c_string(name), tenant: c_string(tenant), path: c_string(path), message: c_string(message) };
     let mut filled = Refusal {
         struct_size: 0,
         kind,
@@ -76,6 +82,7 @@ pub fn filled(failure: &Failure) -> Refusal {
         tenant: c"".as_ptr(),
         path: c"".as_ptr(),
         message: c"".as_ptr(),
+        name: c"".as_ptr(),
     };
     if let Failure::Refused(error) = failure {
         filled.limit = error.limit.unwrap_or(0);
@@ -86,9 +93,9 @@ pub fn filled(failure: &Failure) -> Refusal {
         filled.sample = error.sample.and_then(|sample| i64::try_from(sample).ok()).unwrap_or(-1);
     }
     // The CStrings' memory stays where it is when they move. A thread that is ending keeps none.
-    let pointers = [&texts.tenant, &texts.path, &texts.message].map(|text| text.as_ptr());
+    let pointers = [&texts.tenant, &texts.path, &texts.message, &texts.name].map(|text| text.as_ptr());
     if TEXTS.try_with(|slot| slot.replace(Some(texts))).is_ok() {
-        [filled.tenant, filled.path, filled.message] = pointers;
+        [filled.tenant, filled.path, filled.message, filled.name] = pointers;
     }
     filled
 }
