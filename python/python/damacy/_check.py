@@ -52,7 +52,8 @@ def integer(what: str, value: object, least: int, presence: Presence = Presence.
 
 
 def _is_time(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value >= 0
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and bool(value >= 0)  # type: ignore[operator]
 
 
 def seconds(what: str, value: object) -> float:
