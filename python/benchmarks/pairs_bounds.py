@@ -36,8 +36,8 @@ BOUNDS: list[tuple[str, str, str, str]] = [
     ("f16", "*", "sandbox", "simd128 has no conversion from float16: a dozen instructions an element of four"),
     ("[ui]64", "*f*", "sandbox", "simd128 has no conversion from 64-bit integers to float: one by one"),
     ("f32", "[ui]64", "sandbox", "simd128 has no conversion from float to 64-bit integers: scalar"),
-    ("*", "bf16", "sandbox", "arithmetic on 16-byte vectors, where native code has 64-byte ones"),
-    ("*", "*", "sandbox", "the guest's loops: 16-byte vectors where native code has 64-byte ones, and deadline checks"),
+    ("*", "bf16", "sandbox", "arithmetic on 16-byte vectors, where native code has wider ones"),
+    ("*", "*", "sandbox", "the guest's loops: 16-byte vectors where native code has wider ones, and deadline checks"),
     ("*", "*", "rows*", "the destination's lines, which are a row apart: see memcpy of the same rows"),
     ("*", "*", "threads", "memory, and the start of a thread in each call: see two threads of memcpy"),
 ]

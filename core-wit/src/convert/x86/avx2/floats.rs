@@ -202,10 +202,10 @@ fn joined(low: [V; 4], high: [V; 4]) -> [V; 8] {
     each!(8, |I| {
         let (low, high) = (low[I / 2], high[I / 2]);
         let (first, second) = (_mm256_unpacklo_epi32(low, high), _mm256_unpackhi_epi32(low, high));
-        if I % 2 == 0 {
-            _mm256_permute2x128_si256::<0x20>(first, second)
-        } else {
+        if I % 2 == 1 {
             _mm256_permute2x128_si256::<0x31>(first, second)
+        } else {
+            _mm256_permute2x128_si256::<0x20>(first, second)
         }
     })
 }
