@@ -94,7 +94,7 @@ fn add(checked: &Checked<'_>, samples: &[SampleBox], plan: &Plan, sums: &mut Sum
     for (array, (&bytes, known)) in known {
         sums.read_bytes = match (sums.read_bytes, known) {
             (Some(read), Encoded::Ratio(ratio)) => {
-                let more = encoded(bytes, *ratio).ok_or_else(|| over_ratio(array as u32, *ratio, bytes as f64))?;
+                let more = encoded(bytes, *ratio).ok_or_else(|| over_ratio(array as u32, *ratio, bytes))?;
                 Some(more.checked_add(read).ok_or_else(|| over_budget(samples.len() as u64))?)
             }
             (read, Encoded::Chunks(_)) => read,

@@ -33,12 +33,17 @@ fn at_array(mut error: Error, array: u32) -> Error {
     error
 }
 
-/// Encoded bytes that do not fit 64 bits: the ratio is to blame, or the bytes that it multiplies.
-pub(super) fn over_ratio(array: u32, ratio: f64, decoded: f64) -> Error {
+/// A ratio that makes more encoded bytes of these decoded ones than fit 64 bits.
+pub(super) fn over_ratio(array: u32, ratio: f64, decoded: u64) -> Error {
+    // As 1.00e308: 308 zeros tell nobody more, and the library's own form would be a kilobyte of the component.
+    let (mut digits, mut exponent) = (ratio, 0);
+    while digits >= 10.0 {
+        (digits, exponent) = (digits / 10.0, exponent + 1);
+    }
     let message = format!(
-        "the encoded ratio of array {array} is {ratio:e}, which makes more than 2^64 - 1 bytes of {decoded:.0} decoded ones; \
-         accepted is one below {:e}",
-        18_446_744_073_709_551_616.0 / decoded
+        "the encoded ratio of array {array} is {digits:.2}e{exponent}, which makes more than 2^64 - 1 bytes of {decoded} decoded \
+         ones; accepted is one of at most {}",
+        u64::MAX / decoded.max(1)
     );
     at_array(Error::new(Status::Budget, message), array)
 }

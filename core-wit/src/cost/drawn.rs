@@ -95,7 +95,7 @@ pub(super) fn sums(checked: &Checked<'_>, window: u64) -> Result<Sums, Error> {
             Some(Encoded::Chunks(sizes)) => stored(checked, index, sizes, window),
             Some(Encoded::Ratio(ratio)) => {
                 let decoded = all.window * bytes as f64;
-                if whole(decoded).is_some() && whole(decoded * ratio).is_none() {
+                if let (Some(decoded), None) = (whole(decoded), whole(decoded * ratio)) {
                     return Err(over_ratio(index as u32, *ratio, decoded));
                 }
                 Decoded { read: decoded * ratio, ..all }

@@ -104,12 +104,17 @@ fn sizes_past_64_bits_are_refused_and_numbers_at_the_edge_are_not() {
     // Some hundred decoded bytes are not to blame.
     let mut bad = job();
     bad.encoded = vec![Encoded::Ratio(1e308)];
-    let facts = ["array 0", "1e308", "decoded", "below"];
+    let facts = ["array 0", "1.00e308", "decoded", "at most"];
     let error = refused_by_estimate(&bad.request(Crops::Uniform), Status::Budget, Some(0), &facts);
     assert!(!error.message.contains("window"), "{error}");
     let one = [crop(0, &[0, 0], &[4, 8])];
     // Two chunks of 2 x 8 x 2 bytes.
-    refused_by_estimate(&bad.request(Crops::Boxes(&one)), Status::Budget, Some(0), &["1e308", "64 decoded", "2.88230"]);
+    refused_by_estimate(
+        &bad.request(Crops::Boxes(&one)),
+        Status::Budget,
+        Some(0),
+        &["1.00e308", "64 decoded", "at most 288230376151711743"],
+    );
     let all = Job { window: u64::MAX, ..job() };
     refused_by_estimate(&all.request(Crops::Uniform), Status::Budget, None, &["smaller window"]);
 }
