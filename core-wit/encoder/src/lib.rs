@@ -24,12 +24,40 @@ pub const MANIFEST: &str = "manifest.json";
 /// # Errors
 /// If the module carries no component type, or does not fit it.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>> {
-    wit_component::ComponentEncoder::default()
+    let component = wit_component::ComponentEncoder::default()
         .module(module)
         .context("the module has no component type: was it built with the feature `guest`?")?
         .validate(true)
         .encode()
-        .context("the module does not fit its component type")
+        .context("the module does not fit its component type")?;
+    Ok(without_section(&component, "component-name"))
+}
+
+/// The component without a custom section of its own: names of its inner parts are 2 KB that nothing reads.
+fn without_section(component: &[u8], name: &str) -> Vec<u8> {
+    let (header, mut rest) = component.split_at(8);
+    let mut kept = header.to_vec();
+    while let [id, sized @ ..] = rest {
+        let (size, body) = leb128(sized);
+        let (section, next) = rest.split_at(rest.len() - body.len() + size);
+        let named = |body: &[u8]| {
+            let (length, text) = leb128(body);
+            text.get(..length) == Some(name.as_bytes())
+        };
+        if *id != 0 || !named(body) {
+            kept.extend_from_slice(section);
+        }
+        rest = next;
+    }
+    kept
+}
+
+/// A number as the format writes it, and what follows it.
+fn leb128(bytes: &[u8]) -> (usize, &[u8]) {
+    let length = bytes.iter().take_while(|byte| **byte >= 0x80).count() + 1;
+    let (number, rest) = bytes.split_at(length.min(bytes.len()));
+    let value = number.iter().rev().fold(0, |value, byte| value << 7 | usize::from(byte & 0x7f));
+    (value, rest)
 }
 
 /// Refuses PTX that needs a link step, or keeps arrays outside registers.

@@ -5,6 +5,7 @@ use super::{CostRequest, Crops, Encoded};
 use crate::Status;
 use crate::error::Error;
 use crate::planner::check::{Counts, check, check_sample, product};
+use crate::planner::number::Short;
 use crate::planner::{Request, SampleBox};
 
 /// A valid request.
@@ -35,14 +36,10 @@ fn at_array(mut error: Error, array: u32) -> Error {
 
 /// A ratio that makes more encoded bytes of these decoded ones than fit 64 bits.
 pub(super) fn over_ratio(array: u32, ratio: f64, decoded: u64) -> Error {
-    // As 1.00e308: 308 zeros tell nobody more, and the library's own form would be a kilobyte of the component.
-    let (mut digits, mut exponent) = (ratio, 0);
-    while digits >= 10.0 {
-        (digits, exponent) = (digits / 10.0, exponent + 1);
-    }
     let message = format!(
-        "the encoded ratio of array {array} is {digits:.2}e{exponent}, which makes more than 2^64 - 1 bytes of {decoded} decoded \
+        "the encoded ratio of array {array} is {}, which makes more than 2^64 - 1 bytes of {decoded} decoded \
          ones; accepted is one of at most {}",
+        Short(ratio),
         u64::MAX / decoded.max(1)
     );
     at_array(Error::new(Status::Budget, message), array)

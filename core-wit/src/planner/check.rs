@@ -2,6 +2,7 @@
 //! [`plan`](super::plan) documents. Allocates nothing but messages.
 
 use super::describe::{axes, data_type, facts, tuple};
+use super::number::Short;
 use super::{BatchSpec, MissingChunk, Request, SampleBox};
 use crate::error::{Error, LimitName};
 use crate::metadata::ArrayMetadata;
@@ -142,7 +143,7 @@ fn check_ratios(request: &Request<'_>) -> Result<(), Error> {
     }
     match (0u32..).zip(ratios).find(|(_, r)| !(r.is_finite() && **r > 0.0)) {
         Some((index, ratio)) => Err(at_array(
-            inval(format!("the encoded ratio of array {index} is {ratio}; it must be finite and above 0")),
+            inval(format!("the encoded ratio of array {index} is {}; it must be finite and above 0", Short(*ratio))),
             index,
         )),
         None => Ok(()),

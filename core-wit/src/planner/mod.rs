@@ -10,6 +10,7 @@ pub(crate) mod budget;
 pub(crate) mod check;
 mod describe;
 mod emit;
+pub(crate) mod number;
 mod order;
 pub(crate) mod totals;
 mod window;
