@@ -16,11 +16,11 @@ scenarios=(
 )
 # The command is in the results: by its name, and with a folder of the tree.
 runs=target/bench-recording
-mkdir -p "$runs"
+rm -rf "$runs" && mkdir -p "$runs"
 trap 'rm -rf "$runs"' EXIT
 PATH=$(dirname "$damacy"):$PATH
 damacy bench "${scenarios[@]}" --peers tensorstore,zarr,zarrs --python "$python" --open never --out "$runs" "$@" \
-    >"$runs/table"
+    >"$runs/table" || { code=$? && trap - EXIT && echo "not recorded, kept in $runs" >&2 && exit "$code"; }
 mkdir -p "$folder"
 {
     printf '# Benchmark\n\nMade by `make bench`; not edited by hand. [report.html](report.html) explains it with pictures,\n'

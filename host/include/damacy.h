@@ -735,7 +735,7 @@ typedef struct damacy_tenant_metrics {
     size_t waiting;        /* calls that wait now */
 } damacy_tenant_metrics;
 
-/* DAMACY_NOTFOUND: the tenant has made no call. */
+/* DAMACY_NOTFOUND: the pool knows no such tenant, which has made no call and has no limits of its own. */
 damacy_status damacy_pool_metrics(damacy_pool *pool, const char *tenant, damacy_tenant_metrics *metrics);
 
 /* The names of the tenants that the pool keeps anything of, one after the other, each with its NUL, and how many they are.
@@ -791,8 +791,8 @@ typedef struct damacy_pool_call {
     size_t struct_size;       /* bytes */
     const char *tenant;       /* name, UTF-8 */
     damacy_canceller *cancel; /* NULL: none */
-    damacy_refusal *refusal;  /* filled if the call fails; NULL is allowed */
-    damacy_used *used;        /* filled, also by a refused call with what it had taken; NULL is allowed */
+    damacy_refusal *refusal;  /* filled if the call fails, unless an own pointer of it is at fault; NULL is allowed */
+    damacy_used *used;        /* filled, by a refused call with what it had taken; NULL is allowed */
 } damacy_pool_call;
 
 /* Parses an untrusted document. The status is that of its fault (DAMACY_DECODE, DAMACY_UNSUPPORTED, DAMACY_INVAL), or
@@ -808,7 +808,7 @@ damacy_status damacy_facts_info_get(damacy_facts *facts, damacy_array_info *info
 damacy_status damacy_facts_destroy(damacy_facts *facts);
 
 /* Plans a job's boxes as one window, verified by the host against the job. In all jobs of a pool `limits` is NULL (the tenant's
- * hold), and arrays have `metadata` all, or `facts` all; facts save a call a quarter of its time and more. */
+ * hold), and arrays have `metadata` all, or `facts` all; facts save parsing the documents. */
 damacy_status damacy_pool_plan(damacy_pool *pool, const damacy_pool_call *call, const damacy_job *job, damacy_plan **plan);
 
 /* What a job comes to: members as those of damacy_plan_info. */

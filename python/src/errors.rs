@@ -2,6 +2,7 @@
 
 use crate::pool::used_parts;
 use damacy::pool::{Kind, PoolError, Used};
+use damacy::text::one_line;
 use damacy::{Error, Status};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -37,7 +38,7 @@ pub fn refusal(py: Python<'_>, error: &PoolError) -> PyErr {
 
 /// The exception for a job of a tenant that this binding refuses before the pool sees it.
 pub fn invalid_job(py: Python<'_>, tenant: &str, sample: Option<u64>, message: &str) -> PyErr {
-    let message = format!("tenant {tenant}: {message}");
+    let message = one_line(&format!("tenant {tenant}: {message}")).into_owned();
     let limit = (Kind::Invalid.name(), None, None);
     make_refusal(py, Status::Inval, Kind::Invalid, &message, tenant, limit, (None, sample, ""), Used::default())
 }

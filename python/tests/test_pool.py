@@ -366,6 +366,7 @@ def test_limits_are_kept_by_tenant(pool):
         with pytest.raises(damacy.PoolError) as caught:
             small.tenant("a name that is long").parse_metadata(v2())
         assert caught.value.kind is RefusalKind.TENANTS
+        assert (caught.value.name, caught.value.limit, caught.value.asked) == ("name_bytes", 8, 19)
 
 
 def test_metrics_have_every_kind_and_print(pool, alice):
@@ -439,3 +440,19 @@ def test_a_tenant_keeps_its_pool():
 def test_zarr_writes_what_the_pool_reads(write, alice):
     path = write(np.zeros((4, 4)), chunks=(2, 2))
     assert alice.parse_metadata(document_of(path)).info.data_type == zarr.open_array(path).dtype.name
+
+
+def test_what_tenants_write_moves_no_cursor(pool):
+    with pytest.raises(damacy.PoolError) as caught:
+        pool.tenant("al\x1b[31mice\n").parse_metadata(b'{"\\u001b[31m": [}')
+    assert str(caught.value).isprintable() and "al\\u{1b}[31mice\\n" in str(caught.value)
+
+
+def test_names_that_are_no_unicode_are_refused(pool):
+    for work in (
+        lambda: pool.tenant("\udc80"),
+        lambda: pool.metrics("\udc80"),
+        lambda: pool.tenant("alice").plan(BatchSpec(1, (1, 1)), {"\udc80": v2()}, []),
+    ):
+        with pytest.raises(damacy.InvalidArgument, match="Unicode"):
+            work()

@@ -64,7 +64,7 @@ static void *honest(void *name) {
     uint64_t shape[32];
     damacy_interval bounds[32];
     for (size_t axis = 0; axis < info.rank; axis++) {
-        shape[axis] = info.chunk_shape[axis];
+        shape[axis] = info.chunk_shape[axis] < info.shape[axis] ? info.chunk_shape[axis] : info.shape[axis];
         bounds[axis].start = 1 < info.shape[axis] - shape[axis] ? 1 : 0;
         bounds[axis].stop = bounds[axis].start + shape[axis];
     }

@@ -24,6 +24,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A file beyond `ulimit -f` is then an error of writing, instead of the end of this process with files left behind.
+    // SAFETY: sets the disposition of a signal that nothing else here handles; no other thread runs yet.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return not_utf_8().report(),

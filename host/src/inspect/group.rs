@@ -83,6 +83,14 @@ impl GroupInfo {
                 return Ok(());
             }
             let found = child(group, &path, parser);
+            bytes = bytes.saturating_sub(match &found {
+                Ok(None) => 0,
+                Ok(Some(Node::Array(array))) => array.metadata_bytes(),
+                Ok(Some(Node::Group(inner))) => {
+                    inner.document.as_ref().ok().and_then(Option::as_ref).map_or(0, |document| document.len() as u64)
+                }
+                Err(_) => MAX_BYTES / 256,
+            });
             let Some(shown) = path.to_str().map(str::to_owned) else {
                 if !matches!(found, Ok(None)) {
                     // What is inside a group of that kind is not looked at.
@@ -94,12 +102,9 @@ impl GroupInfo {
             match found {
                 Ok(None) => {}
                 Ok(Some(Node::Array(array))) => {
-                    bytes = bytes.saturating_sub(array.metadata_bytes());
                     self.arrays.push(Child { path: shown, array: Ok(ArrayInfo::of(&array)) });
                 }
                 Ok(Some(Node::Group(inner))) => {
-                    let document = inner.document.ok().flatten();
-                    bytes = bytes.saturating_sub(document.map_or(0, |document| document.len() as u64));
                     let inner = Group { document: Ok(None), ..inner };
                     match inner.directories(if depth < MAX_DEPTH { left } else { 0 }) {
                         Ok(found) => {
@@ -112,7 +117,6 @@ impl GroupInfo {
                     self.groups.push(shown);
                 }
                 Err(error) => {
-                    bytes = bytes.saturating_sub(MAX_BYTES / 256);
                     self.arrays.push(Child { path: shown, array: Err(error) });
                 }
             }

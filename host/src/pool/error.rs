@@ -127,7 +127,8 @@ impl PoolError {
             sample: None,
             path: Box::default(),
             used: Used::default(),
-            message: message.into(),
+            // Names of tenants and what their documents say are theirs: no control characters come out.
+            message: (&*crate::text::one_line(&message)).into(),
         }
     }
 }

@@ -131,7 +131,7 @@ impl PlannerPool {
         self.handle.queue.sandbox.prepare(limits.memory_bytes, metering, self.handle.queue.most_instances())
     }
 
-    /// Figures of one tenant since its first call; `None` for one that has made none.
+    /// Figures of one tenant since its first call; `None` for one that the pool does not know.
     pub fn metrics(&self, tenant: &str) -> Option<TenantMetrics> {
         self.handle.queue.metrics(tenant)
     }

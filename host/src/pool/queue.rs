@@ -234,13 +234,9 @@ impl Queue {
             if name.len() > self.config.name_bytes {
                 let shown: String = name.chars().take(16).collect();
                 let (asked, limit) = (name.len() as u64, self.config.name_bytes as u64);
-                return Err(PoolError::over(
-                    &format!("{shown}...").into(),
-                    Kind::Tenants,
-                    "bytes of a name",
-                    asked,
-                    limit,
-                ));
+                let message = format!("tenant {shown}...: the name has {asked} bytes; the limit name_bytes is {limit}");
+                let error = PoolError::new(&format!("{shown}...").into(), Kind::Tenants, message);
+                return Err(PoolError { name: "name_bytes", limit: Some(limit), asked: Some(asked), ..error });
             }
             if count >= most {
                 let (asked, limit) = (count as u64 + 1, most as u64);

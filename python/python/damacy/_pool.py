@@ -144,7 +144,7 @@ class PlannerPool:
         return TenantLimits(**{**fields, "metadata": MetadataLimits(**fields["metadata"])})
 
     def metrics(self, tenant: str) -> TenantMetrics | None:
-        """Figures of a tenant since its first call; None for one that has made none."""
+        """Figures of a tenant since its first call; None for one that the pool does not know."""
         fields = self._native.metrics(_name(tenant))
         if fields is None:
             return None
@@ -384,9 +384,18 @@ class Tenant:
 
 
 def _name(given: object) -> str:
-    if isinstance(given, str):
-        return given
-    raise WrongType(f"tenant is {given!r}; accepted is a str", "config")
+    if not isinstance(given, str):
+        raise WrongType(f"tenant is {given!r}; accepted is a str", "config")
+    return _text("tenant", given)
+
+
+def _text(what: str, given: str) -> str:
+    """The text, if all of it can be told to the native module."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{what} is {ascii(given)}; accepted are texts in Unicode", "config") from None
+    return given
 
 
 def _document(what: str, given: object) -> Document:
@@ -410,6 +419,7 @@ def _named(arrays: object) -> dict[str, Document | ParsedArray]:
     for name, array in arrays.items():
         if not isinstance(name, str):
             raise WrongType(f"arrays has the name {name!r}; accepted are names of str", "config")
+        _text("a name of arrays", name)
         named[name] = array if isinstance(array, ParsedArray) else _document(f"arrays[{name!r}]", array)
     return named
 

@@ -79,7 +79,9 @@ pub fn is_main_thread() -> bool {
 fn take_thread() -> Option<Sender<Work>> {
     let idle = IDLE.with_borrow_mut(|idle| {
         if idle.process != process::id() {
-            *idle = Idle { process: process::id(), threads: Vec::new() };
+            // The parent's threads are not here, and one may have held its channel's lock at the fork: nothing is dropped.
+            std::mem::forget(std::mem::take(&mut idle.threads));
+            idle.process = process::id();
         }
         idle.threads.pop()
     });

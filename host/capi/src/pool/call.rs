@@ -46,8 +46,9 @@ fn call<T>(
             Ok(answer.value)
         }
         Err(failure) => {
-            if let (Some(to), Failure::Refused(error)) = (wants_used, &failure) {
-                to.fill(used(&error.used));
+            if let Some(to) = wants_used {
+                let nothing = host_pool::Used::default();
+                to.fill(used(if let Failure::Refused(error) = &failure { &error.used } else { &nothing }));
             }
             if let Some(to) = wants_refusal {
                 to.fill(refusal::filled(&failure));

@@ -98,5 +98,9 @@ extern "C" fn damacy_pool_tenants(
 
 /// The pool keeps nothing of a tenant.
 fn unknown(tenant: &str) -> Error {
-    Error::new(Status::NotFound, "pool", format!("the pool knows no tenant {tenant}: it has made no call"))
+    Error::new(
+        Status::NotFound,
+        "pool",
+        format!("the pool knows no tenant {tenant}: it has made no call and has no limits of its own"),
+    )
 }

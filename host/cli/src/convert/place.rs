@@ -81,9 +81,6 @@ impl Output {
     /// Starts a file; it vanishes again unless it is finished.
     pub fn new(place: Place) -> Result<Output, Failure> {
         let path = &place.path;
-        // A file beyond `ulimit -f` is then an error of writing, instead of the end of this process with the file left behind.
-        // SAFETY: sets the disposition of a signal that nothing else here handles.
-        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
         // The system's own words: the error that the builder gives names the temporary file, which nobody asked for.
         let mut said = None;
         let file = Builder::new().prefix(".damacy-").suffix(".part").make_in(folder(path), |part| {
