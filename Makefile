@@ -176,7 +176,7 @@ check-artifacts: ## Rebuild component and PTX elsewhere and compare them with th
 
 BENCH_DIR := $(if $(QUICK),target/bench,docs/performance)
 
-bench: ## Criterion benchmarks, then all scenarios beside all peers (half an hour), recorded in docs/performance
+bench: ## Criterion benchmarks, then all scenarios beside all peers, recorded in docs/performance
 	@$(SETUP) tools
 	@$(SETUP) venv bench
 	@$(SETUP) damacy

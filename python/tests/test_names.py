@@ -1,5 +1,6 @@
 """Names that are not UTF-8 work wherever an array is named; what is no name is refused; messages send no control characters."""
 
+import json
 import os
 import pickle
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 import zarr
 
+V2 = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<u2", "order": "C", "compressor": None, "filters": None,
+      "fill_value": 0}
 SPEC = damacy.BatchSpec(1, (2,), "u8")
 
 
@@ -70,6 +73,18 @@ def test_names_that_are_not_utf_8_are_listed_with_the_uri_to_use(odd):
     (child,) = found.arrays
     assert child.path == "caf\\xe9 %.zarr" and child.array is None and found.complete
     assert child.error.status is damacy.Status.INVAL and uri in child.error.message
+
+
+@pytest.mark.parametrize("ending", [b"", b"\xff"])
+def test_as_much_metadata_is_read_under_any_name(tmp_path, ending):
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "document").write_text(json.dumps(V2) + " " * (3 << 20))
+    for number in range(30):
+        folder = os.fsencode(tmp_path) + b"/%02d" % number + ending
+        os.mkdir(folder)
+        os.link(tmp_path / "document", folder + b"/.zarray")
+    info = damacy.inspect(tmp_path)
+    assert not info.complete and 20 <= len(info.arrays) < 25
 
 
 def test_messages_hold_no_control_characters(tmp_path):

@@ -42,7 +42,7 @@ pub(super) fn over_ratio(array: u32, ratio: f64, decoded: u64) -> Error {
         Short(ratio),
         u64::MAX / decoded.max(1)
     );
-    at_array(Error::new(Status::Budget, message), array)
+    at_array(Error::beyond_64_bits(message), array)
 }
 
 impl<'a> Checked<'a> {

@@ -76,7 +76,8 @@ pub(super) struct Job<'a> {
 /// the shape is one that no single step (an axis doubled, halved, or both on two axes; a division of the crop) makes cheaper, as
 /// far as the number of shapes looked at allows.
 ///
-/// Work: for crops that are drawn some thousand shapes at most, microseconds each; for given boxes 150 plans of at most 16,384
+/// Work: for crops that are drawn some thousand shapes at most, microseconds each, or up to about a millisecond where windows are huge
+/// and chunks of many kinds (in the sandbox the deadline bounds it); for given boxes 150 plans of at most 16,384
 /// uses (fewer for more than four axes).
 ///
 /// # Errors

@@ -44,7 +44,7 @@ impl Queue {
 
     /// Instances at a time: of calls that run, and of those that stand still, on threads of callers and of the pool.
     pub(super) fn most_instances(&self) -> usize {
-        self.config.running.saturating_mul(SHARED_BY + 1 + DEEPEST).saturating_add(self.config.standing)
+        self.config.running.saturating_mul(SHARED_BY + 2 + DEEPEST).saturating_add(self.config.standing)
     }
 
     /// The limits of a tenant, which is known from now on.
@@ -121,7 +121,7 @@ impl Queue {
         let shares = state.running.len() < state.most_running;
         let tenant = self.known(&mut state, &turn.tenant)?;
         let (waiting, most) = (tenant.waits(), tenant.limits.waiting);
-        if tenant.may_run() && waiting == 0 {
+        if tenant.may_run() && tenant.waiting.is_empty() {
             let interrupts = !free && state.take_place(&turn.tenant, now);
             free |= interrupts || shares;
             if free {

@@ -147,6 +147,9 @@ impl Watch for Run {
     fn tick(&self) -> Result<(), Stop> {
         let mut times = self.lock();
         let (ran, waited) = self.ran(&times);
+        if self.on.is_some() {
+            self.queue.sweep();
+        }
         let ended = if self.turn.is_cancelled() {
             Err(Kind::Cancelled)
         } else if self.queue.is_closed() {

@@ -5,6 +5,7 @@
 //! such a thread still has about a tenth of the time. (The idle class would wait without an end, with locks in its hands.)
 
 use super::queue::Queue;
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -24,6 +25,15 @@ pub(super) enum Class {
     Long,
 }
 
+thread_local! {
+    static LONG: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this is a thread for long calls.
+pub(super) fn is_long() -> bool {
+    LONG.get()
+}
+
 /// A thread that runs calls until the pool is closed.
 pub(super) fn start(queue: Arc<Queue>, class: Class) -> io::Result<()> {
     let name = match class {
@@ -32,6 +42,7 @@ pub(super) fn start(queue: Arc<Queue>, class: Class) -> io::Result<()> {
     };
     let body = move || {
         if class == Class::Long {
+            LONG.set(true);
             lower();
         }
         while let Some(call) = queue.next(class) {

@@ -175,6 +175,7 @@ fn an_estimate_without_one_size_for_each_output_type_is_refused() {
         use_waste: 1.0,
         read_waste: None,
         host: wit::HostMemory {
+            cache_bytes: 0,
             batch_bytes: 1,
             buffers: 2,
             decode_bytes: 3,

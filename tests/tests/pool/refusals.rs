@@ -10,6 +10,9 @@ use damacy_core::planner::SampleBox;
 /// What a refusal must say: kind, name, limit, asked.
 type Limit = (Kind, &'static str, u64, Option<u64>);
 
+/// What to make strict, what it says, and the path.
+type Case = (fn(&mut MetadataLimits), Limit, &'static str);
+
 /// Where: array, sample, path.
 type Place<'a> = (Option<u32>, Option<u64>, &'a str);
 
@@ -42,7 +45,7 @@ fn strict(change: fn(&mut MetadataLimits)) -> TenantLimits {
 fn limits_of_documents_are_named_with_what_was_asked() {
     let bytes = DOCUMENT.len() as u64;
     let (a_chunk, depth) = ("/chunk_grid/configuration", "/chunk_grid/configuration/chunk_shape");
-    let cases: [(fn(&mut MetadataLimits), Limit, &str); 6] = [
+    let cases: [Case; 6] = [
         (|l| l.max_bytes = 10, (Kind::Metadata, "metadata.max_bytes", 10, Some(bytes)), ""),
         (|l| l.max_depth = 2, (Kind::Metadata, "metadata.max_depth", 2, Some(3)), a_chunk),
         (|l| l.max_depth = 3, (Kind::Metadata, "metadata.max_depth", 3, Some(4)), depth),

@@ -375,3 +375,40 @@ fn a_forked_child_is_refused_and_may_make_a_pool_of_its_own() {
     assert_eq!(status, 0, "the child failed");
     assert!(submit(&parent, "alice").wait().is_ok());
 }
+
+/// A tenant's calls that were long once are short again when it is their turn: the thread for long calls, which is the only one then,
+/// leaves them to others, and nobody waits for ever, or for longer than `max_wait`.
+#[test]
+fn a_tenant_that_was_long_is_answered_when_it_is_not_any_more() {
+    let _alone = alone();
+    let pool = pool(patient(), 1);
+    let brief = TenantLimits { deadline: Duration::from_millis(10), ..long_limits() };
+    let job = Long::new();
+    for tenant in ["was long", "is long"] {
+        pool.set_limits(tenant, brief).expect("limits");
+        for _ in 0..3 {
+            pool.tenant(tenant).plan(&job.job()).expect_err("10 ms are over");
+        }
+    }
+    pool.set_limits("is long", TenantLimits { deadline: Duration::from_millis(1500), ..long_limits() })
+        .expect("limits");
+    let running = pool.tenant("is long").submit(long());
+    until("the call runs", || pool.metrics("is long").is_some_and(|figures| figures.running == 1));
+    let mut waiting = submit(&pool, "was long");
+    let answer = waiting.wait_until(Some(Instant::now() + Duration::from_secs(20)));
+    answer.expect("it is answered").expect("an array");
+    drop(running);
+    let hasty = TenantLimits { max_wait: Duration::from_millis(50), ..long_limits() };
+    pool.set_limits("hasty", hasty).expect("limits");
+    for _ in 0..3 {
+        pool.set_limits("hasty", TenantLimits { deadline: Duration::from_millis(10), ..hasty }).expect("limits");
+        pool.tenant("hasty").plan(&job.job()).expect_err("10 ms are over");
+    }
+    pool.set_limits("hasty", hasty).expect("limits");
+    let running = pool.tenant("hasty").submit(long());
+    until("the call runs", || pool.metrics("hasty").is_some_and(|figures| figures.running == 1));
+    let error = submit(&pool, "hasty").wait().expect_err("50 ms are over");
+    assert_eq!(error.kind, Kind::MaxWait, "{error}");
+    assert!(error.used.wait_time < Duration::from_secs(2), "{:?}", error.used);
+    drop(running);
+}

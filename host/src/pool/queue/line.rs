@@ -12,10 +12,10 @@ use super::super::worker::{self, Class};
 use super::Queue;
 use super::places::{State, Tenant, is_heavier};
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Calls that have waited for too long are looked for so often.
+/// Calls that have waited for too long are looked for so often, and so are those that became a matter for other threads meanwhile.
 const SWEEP: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
@@ -68,13 +68,32 @@ impl Line {
         calls
     }
 
-    /// Whether a thread is to be started, since there are fewer than `most` and none sleeps; it counts from now on.
+    /// Whether a thread is to be started, since there are fewer than `most` and none sleeps; it counts from now on. Threads inherit
+    /// their maker's priority: one for long calls makes none for short ones, unless there is none.
     fn starts(&mut self, class: Class, most: usize) -> bool {
         let threads = &mut self.threads[class as usize];
-        let starts = threads.asleep + threads.called == 0 && threads.alive < most;
+        let starts = threads.asleep + threads.called == 0
+            && threads.alive < if class == Class::Short && worker::is_long() { most.min(1) } else { most };
         threads.alive += usize::from(starts);
         starts
     }
+
+    /// The same for the class of a call; with the first thread for long calls comes one for short ones.
+    fn starts_for(&mut self, class: Class, most: usize) -> [bool; 2] {
+        let mut starts = [false; 2];
+        starts[class as usize] = self.starts(class, most);
+        if class == Class::Long && starts[1] && self.threads[0].alive == 0 {
+            starts[0] = self.starts(Class::Short, most);
+        }
+        starts
+    }
+}
+
+/// Threads, by class, that are to be woken, and that are to be started.
+#[derive(Clone, Copy, Default)]
+struct Roused {
+    wakes: [bool; 2],
+    starts: [bool; 2],
 }
 
 impl Busy {
@@ -132,21 +151,28 @@ impl State {
         }
     }
 
-    /// Whether a long call could run.
-    fn has_long(&self) -> bool {
-        let is_long = |tenant: &Tenant| tenant.is_long() && !tenant.submitted.is_empty() && tenant.may_run();
-        self.line.tenants.iter().any(|name| self.tenants.get(name).is_some_and(is_long))
+    /// Whether threads of a class would find a call that may run.
+    fn has(&self, class: Class) -> bool {
+        let may_run = |tenant: &Tenant| !tenant.submitted.is_empty() && tenant.may_run() && self.is_for(class, tenant);
+        self.line.tenants.iter().any(|name| self.tenants.get(name).is_some_and(may_run))
     }
 
     /// Calls the threads that sleep while there is something for them; they are to be woken.
     pub(super) fn summon(&mut self) -> [bool; 2] {
-        [Class::Short, Class::Long].map(|class| {
-            let may_run =
-                |tenant: &Tenant| !tenant.submitted.is_empty() && tenant.may_run() && self.is_for(class, tenant);
-            self.line.threads[class as usize].asleep > 0
-                && self.line.tenants.iter().any(|name| self.tenants.get(name).is_some_and(may_run))
-                && self.line.call(class)
-        })
+        [Class::Short, Class::Long]
+            .map(|class| self.line.threads[class as usize].asleep > 0 && self.has(class) && self.line.call(class))
+    }
+
+    /// The same, and starts threads where none sleeps.
+    fn rouse(&mut self, most: usize) -> Roused {
+        let mut roused = Roused { wakes: self.summon(), ..Roused::default() };
+        for class in [Class::Long, Class::Short] {
+            if !roused.wakes[class as usize] && self.has(class) {
+                let starts = self.line.starts_for(class, most);
+                roused.starts = [roused.starts[0] || starts[0], roused.starts[1] || starts[1]];
+            }
+        }
+        roused
     }
 
     /// Whether a call on a thread of the pool would stand still for one of this tenant.
@@ -184,10 +210,13 @@ impl Queue {
         let name = &call.turn.tenant;
         let mut state = self.lock();
         // Under the lock: what is listed later would stay there for ever.
-        if self.is_closed() {
-            let message = format!("tenant {name}: the call was closed before it began");
-            return Err(PoolError::new(name, Kind::Closed, message));
+        let ended =
+            if self.is_closed() { Some(Kind::Closed) } else { call.turn.is_cancelled().then_some(Kind::Cancelled) };
+        if let Some(kind) = ended {
+            let message = format!("tenant {name}: the call was {} before it began", kind.name());
+            return Err(PoolError::new(name, kind, message));
         }
+        let first = state.line.tenants.is_empty();
         let tenant = self.known(&mut state, name)?;
         let (waiting, most) = (tenant.waits(), tenant.limits.waiting);
         if waiting >= most && (waiting > 0 || !tenant.may_run()) {
@@ -199,18 +228,16 @@ impl Queue {
         if !std::mem::replace(&mut tenant.in_line, true) {
             state.line.tenants.push_back(name.clone());
         }
+        let starts = state.line.starts_for(class, self.config.running);
         let mut wakes = [false; 2];
-        let starts = state.line.starts(class, self.config.running);
-        if !starts && may_run {
+        // Where it may not run yet, one thread looks now and then whether it has waited for too long.
+        if !starts[class as usize] && (may_run || first) {
             wakes[class as usize] = state.line.call(class);
         }
-        let busy = class == Class::Short && may_run && !starts && !wakes[0];
+        let busy = class == Class::Short && may_run && !starts[0] && !wakes[0];
         let interrupts = busy && state.would_give_way(name, call.at);
         drop(state);
-        if starts {
-            self.start_thread(class);
-        }
-        self.wake_threads(wakes);
+        self.act(Roused { wakes, starts });
         if interrupts {
             self.sandbox.interrupt();
         }
@@ -222,6 +249,14 @@ impl Queue {
         for (bell, _) in self.bells.iter().zip(called).filter(|(_, called)| *called) {
             bell.notify_one();
         }
+    }
+
+    fn act(self: &Arc<Self>, roused: Roused) {
+        self.wake_threads(roused.wakes);
+        [Class::Short, Class::Long]
+            .into_iter()
+            .filter(|class| roused.starts[*class as usize])
+            .for_each(|class| self.start_thread(class));
     }
 
     /// Without any thread, calls that wait are refused.
@@ -241,6 +276,7 @@ impl Queue {
     /// The next call for a thread of the pool, which sleeps until there is one; `None` once the pool is closed.
     pub(in super::super) fn next(self: &Arc<Self>, class: Class) -> Option<Arc<Submitted>> {
         let mut state = self.lock();
+        let mut roused_others = false;
         loop {
             let now = Instant::now();
             if self.is_closed() {
@@ -254,25 +290,58 @@ impl Queue {
                 state = self.lock();
                 continue;
             }
-            // A tenant whose calls were not known to be long when they were submitted.
-            if class == Class::Short && state.has_long() && state.line.starts(Class::Long, self.config.running) {
+            // Threads for long calls come first, where a tenant's calls turned out long after they were submitted.
+            if class == Class::Short && state.line.threads[1].alive == 0 && state.has(Class::Long) {
+                let roused = state.rouse(self.config.running);
                 drop(state);
-                self.start_thread(Class::Long);
+                self.act(roused);
+                state = self.lock();
+            }
+            if let Some(call) = state.take_submitted(class, now, 0, |state, _, tenant| state.is_for(class, tenant)) {
+                let roused =
+                    if state.line.tenants.is_empty() { Roused::default() } else { state.rouse(self.config.running) };
+                drop(state);
+                self.act(roused);
+                return Some(call);
+            }
+            // What is left in line may be, or have become, a matter for others. Once: then they know.
+            if !std::mem::replace(&mut roused_others, true) && !state.line.tenants.is_empty() {
+                let roused = state.rouse(self.config.running);
+                drop(state);
+                self.act(roused);
                 state = self.lock();
                 continue;
             }
-            if let Some(call) = state.take_submitted(class, now, 0, |state, _, tenant| state.is_for(class, tenant)) {
-                let called = if state.line.tenants.is_empty() { [false; 2] } else { state.summon() };
-                drop(state);
-                self.wake_threads(called);
-                return Some(call);
-            }
-            state.line.threads[class as usize].asleep += 1;
-            let sleeps = |state: &mut State| state.line.threads[class as usize].called == 0 && !self.is_closed();
-            state = self.bells[class as usize].wait_while(state, sleeps).unwrap_or_else(PoisonError::into_inner);
-            let called = &mut state.line.threads[class as usize].called;
-            *called = called.saturating_sub(1);
+            state = self.sleep(class, state);
+            roused_others = false;
         }
+    }
+
+    /// Until the thread is called, or for a while if calls are in line: they may wait for too long meanwhile, or for others.
+    fn sleep<'a>(&'a self, class: Class, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.line.threads[class as usize].asleep += 1;
+        let sleeps = |state: &mut State| state.line.threads[class as usize].called == 0 && !self.is_closed();
+        let bell = &self.bells[class as usize];
+        state = if state.line.tenants.is_empty() {
+            bell.wait_while(state, sleeps).unwrap_or_else(PoisonError::into_inner)
+        } else {
+            bell.wait_timeout_while(state, SWEEP, sleeps).unwrap_or_else(PoisonError::into_inner).0
+        };
+        let threads = &mut state.line.threads[class as usize];
+        let waiting = if threads.called == 0 { &mut threads.asleep } else { &mut threads.called };
+        *waiting = waiting.saturating_sub(1);
+        state
+    }
+
+    /// Ends calls that have waited for too long, at the tick of one that runs on a thread of the pool: all of them may run long ones.
+    pub(in super::super) fn sweep(&self) {
+        let mut state = self.lock();
+        if state.line.tenants.is_empty() {
+            return;
+        }
+        let expired = state.expired(Instant::now());
+        drop(state);
+        expired.iter().for_each(|call| call.refuse(Kind::MaxWait));
     }
 
     /// A call for the thread of another one, which stands still from now on, after it has `computed` for some time more.
@@ -292,7 +361,6 @@ impl Queue {
         let call = state.take_submitted(Class::Short, now, below, |_, other, tenant| {
             other != name && !tenant.is_long() && is_heavier(load, tenant.load.now(now))
         });
-        let expired = state.expired(now);
         if call.is_some()
             && let Some(own) = state.line.of(turn)
             && own.since.take().is_some()
@@ -301,7 +369,6 @@ impl Queue {
             tenant.load.add(computed(), now);
         }
         drop(state);
-        expired.iter().for_each(|call| call.refuse(Kind::MaxWait));
         call
     }
 
