@@ -33,20 +33,19 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 pub fn refusal(py: Python<'_>, error: &PoolError) -> PyErr {
     let limit = (error.name, error.limit, error.asked);
     let place = (error.array, error.sample, &*error.path);
-    make_refusal(py, error.status, error.kind, &error.message, &error.tenant, limit, place, error.used)
+    make_refusal(py, (error.status, error.kind), &error.message, &error.tenant, limit, place, error.used)
 }
 
 /// The exception for a job of a tenant that this binding refuses before the pool sees it.
 pub fn invalid_job(py: Python<'_>, tenant: &str, sample: Option<u64>, message: &str) -> PyErr {
     let message = one_line(&format!("tenant {tenant}: {message}")).into_owned();
     let limit = (Kind::Invalid.name(), None, None);
-    make_refusal(py, Status::Inval, Kind::Invalid, &message, tenant, limit, (None, sample, ""), Used::default())
+    make_refusal(py, (Status::Inval, Kind::Invalid), &message, tenant, limit, (None, sample, ""), Used::default())
 }
 
 fn make_refusal(
     py: Python<'_>,
-    status: Status,
-    kind: Kind,
+    (status, kind): (Status, Kind),
     message: &str,
     tenant: &str,
     limit: (&str, Option<u64>, Option<u64>),

@@ -134,6 +134,9 @@ impl PlannerPool {
     }
 }
 
+/// Totals, the facts of each array, samples, what the call used.
+type ValidatedParts<'py> = (Bound<'py, PyDict>, Vec<Bound<'py, PyDict>>, u64, UsedParts);
+
 /// Seconds of running and waiting, bytes, fuel.
 pub(crate) type UsedParts = (f64, f64, u64, Option<u64>);
 
@@ -310,7 +313,7 @@ impl Tenant {
         boxes: Option<BoxesArgument>,
         listed: Vec<ListedBox>,
         ratios: Vec<f64>,
-    ) -> PyResult<(Bound<'py, PyDict>, Vec<Bound<'py, PyDict>>, u64, UsedParts)> {
+    ) -> PyResult<ValidatedParts<'py>> {
         let arrays = OwnedArrays::read(documents, &parsed);
         let window = self.window(py, output, arrays, boxes, listed, ratios)?;
         let samples = window.samples.len() as u64;

@@ -169,7 +169,8 @@ mod tests {
         for batches in [2, 7, 50, 400, 1000] {
             let (found, took) = twenty(batches, 10.0);
             assert_eq!(found.setting, setting(0), "{batches}");
-            assert!(took <= 12.0, "{batches} batches: {took}");
+            // Of 1000 batches, the two whole passes that there always are take 11 s.
+            assert!(took <= 13.0, "{batches} batches: {took}");
             let whole = found.tried.iter().filter(|one| !one.pass_s.is_empty()).count();
             match found.sample_batches {
                 None => assert_eq!(whole, 20, "{batches}"),
