@@ -33,7 +33,8 @@ export function makeParseMetadata(core: Core) {
     if (BigInt(bytes.length) > limits.maxBytes) {
       throw new DamacyError(
         "BUDGET",
-        `the document has ${bytes.length} bytes; accepted by maxBytes are ${limits.maxBytes}`,
+        `the document has ${bytes.length} bytes, and maxBytes is ${limits.maxBytes}`,
+        { limit: { name: "maxBytes", value: limits.maxBytes, asked: BigInt(bytes.length) } },
       );
     }
     return core.call(({ metadata }) => metadata.parse(format, bytes, limits)) as ArrayMetadata;
