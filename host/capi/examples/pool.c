@@ -120,7 +120,7 @@ static void told(damacy_status status, const damacy_refusal *refusal) {
     }
     printf("%s, %s", damacy_status_name(status), damacy_refusal_name(refusal->kind));
     if (refusal->limit_known)
-        printf(", limit %s %" PRIu64, refusal->name, refusal->limit);
+        printf(", limit %" PRIu64, refusal->limit);
     if (refusal->asked_known)
         printf(", asked %" PRIu64, refusal->asked);
     printf(": %s\n", refusal->message);
