@@ -167,7 +167,12 @@ where = sys.argv[1] if len(sys.argv) > 1 else WHERE
 if where == "waiting":
     holds = Calling(pool.tenant("alice"))
     wait_for(running(pool, "alice"))
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupt():
+    # When the call is there, however long it took to be made.
+    figures = lambda: pool.metrics("alice")
+    wait_for(lambda: figures() and (figures().waiting if where == "waiting" else figures().running))
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
 start = time.monotonic()
 try:
     long_call(pool.tenant("alice"))
