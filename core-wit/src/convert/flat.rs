@@ -7,7 +7,7 @@ use super::lane::Lane;
 use super::level::Level;
 use super::rows::Rows;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-use super::x86::{self, avx512, half_avx512};
+use super::x86;
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
 
@@ -383,16 +383,11 @@ fn half_loop(_: SourceType, _: Dtype) -> Option<Loop> {
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
-    Some(match (level, source, output) {
-        (Level::Baseline, ..) => return None,
-        (Level::Avx2, ..) => x86::by_hand_avx2(source, output),
-        (Level::Avx512, ..) => x86::by_hand_avx512(source, output).unwrap_or(by_pair!(
-            source,
-            output,
-            avx512,
-            by_output!(output, half_avx512)
-        )),
-    })
+    match level {
+        Level::Baseline => None,
+        Level::Avx2 => Some(x86::by_hand_avx2(source, output)),
+        Level::Avx512 => Some(x86::by_hand_avx512(source, output)),
+    }
 }
 
 /// AVX-512 has nothing to add to it.
