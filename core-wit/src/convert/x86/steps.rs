@@ -58,7 +58,7 @@ pub(super) unsafe fn parts<S, O, V, const N: usize>(
 #[inline(always)]
 pub(super) fn short<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
     for (to, from) in O::split_mut(dst).iter_mut().zip(S::split(src)) {
-        *to = S::from_bytes(*from).lane::<false>().to_bytes();
+        *to = S::from_bytes(*from).lane().to_bytes();
     }
 }
 
