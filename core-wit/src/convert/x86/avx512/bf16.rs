@@ -1,14 +1,20 @@
-//! To bfloat16: 32 elements as float32, rounded, and the upper halves of both vectors taken by one permutation, where
-//! compilers spend four instructions.
+//! To bfloat16: 32 elements as float32, rounded, and the upper halves of both vectors taken by one permutation.
 
 use core::arch::x86_64::*;
 
-/// 32 values whose lower half is 0 already.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn exact(low: __m512, high: __m512) -> __m512i {
-    upper_halves(_mm512_castps_si512(low), _mm512_castps_si512(high))
+/// Words of eight significant bits -> the float32 of those at even places and of those at odd ones, whose lower halves are 0.
+macro_rules! exact {
+    ($name:ident, |$words:ident| $even:expr, $odd:expr) => {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw")]
+        pub(super) fn $name($words: __m512i) -> __m512i {
+            let bits = |integers: __m512i| _mm512_castps_si512(_mm512_cvtepi32_ps(integers));
+            _mm512_or_si512(_mm512_srli_epi32::<16>(bits($even)), bits($odd))
+        }
+    };
 }
+exact!(exact_unsigned, |words| _mm512_and_si512(words, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32::<16>(words));
+exact!(exact_signed, |words| _mm512_madd_epi16(words, _mm512_set1_epi32(1)), _mm512_srai_epi32::<16>(words));
 
 /// 32 values that are not NaN.
 #[inline]

@@ -11,7 +11,7 @@ use crate::convert::flat::{Loop, widths};
 use crate::convert::rows::Rows;
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
-use bf16::{exact, rounded, rounded_normal, rounded_or_nan};
+use bf16::{exact_signed, exact_unsigned, rounded, rounded_normal, rounded_or_nan};
 use core::arch::x86_64::*;
 
 /// The loop of a pair.
@@ -57,7 +57,7 @@ fn portable(source: SourceType, output: Dtype) -> Loop {
     loops! { (source, output), "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c", true, by_hand_avx2(source, output);
         U8 u8, short => {
             F32 F32, |at| [floats_of_u8(at)];
-            Bf16 Bf16, |at| [exact(floats_of_u8(at), floats_of_u8(at.add(16)))];
+            Bf16 Bf16, |at| [exact_unsigned(_mm512_cvtepu8_epi16(half(at)))];
             U32 u32, |at| [_mm512_cvtepu8_epi32(quarter(at))];
             U64 u64, |at| [_mm512_cvtepu8_epi64(eighth(at))];
             I32 i32, |at| [_mm512_cvtepu8_epi32(quarter(at))];
@@ -97,7 +97,7 @@ fn portable(source: SourceType, output: Dtype) -> Loop {
         }
         I8 i8, short => {
             F32 F32, |at| [floats_of_i8(at)];
-            Bf16 Bf16, |at| [exact(floats_of_i8(at), floats_of_i8(at.add(16)))];
+            Bf16 Bf16, |at| [exact_signed(_mm512_cvtepi8_epi16(half(at)))];
             U32 u32, |at| [_mm512_cvtepu8_epi32(_mm_max_epi8(quarter(at), _mm_setzero_si128()))];
             U64 u64, |at| [_mm512_cvtepu8_epi64(_mm_max_epi8(eighth(at), _mm_setzero_si128()))];
             I32 i32, |at| [_mm512_cvtepi8_epi32(quarter(at))];
