@@ -24,7 +24,8 @@ pub fn print(rounds: usize, buffers: &mut Buffers) {
     for (source, output) in PAIRS {
         values::fill(source, &mut buffers.src);
         let plain = Kernel::select(source, ByteOrder::NATIVE, output);
-        for bytes in SIZES.into_iter().filter(|bytes| bytes / output.width() * source.width() <= buffers.src.len()) {
+        let most = buffers.src.len() / source.width() * output.width();
+        for bytes in SIZES.into_iter().filter(|bytes| *bytes <= most) {
             let kernels = [plain, plain.for_large_output()];
             let mut contenders: Vec<Contender> = kernels.map(|kernel| converted(kernel, bytes, false)).into();
             contenders.extend(kernels.map(|kernel| converted(kernel, bytes, true)));

@@ -3,7 +3,7 @@
 use crate::convert::element::Element;
 use crate::convert::lane::Lane;
 use crate::convert::rows::{Rows, STEP};
-use crate::rules::{F16, F32};
+use crate::rules::F32;
 use core::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
 
 /// A `match` over pairs: source, outputs, and the vectors that elements at an address become. Before them the level's
@@ -65,7 +65,7 @@ pub(super) fn short<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]
 /// A row of float16 shorter than a step, by way of float32. F16C keeps NaN payloads and makes NaN quiet, as the rule does.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn short_half<S, O: Element>(src: &[u8], dst: &mut [u8])
+pub(super) fn short_half<S: Element + Lane<F32>, O: Element>(src: &[u8], dst: &mut [u8])
 where
     F32: Lane<O>,
 {
@@ -76,7 +76,7 @@ where
         // SAFETY: eight elements; neither needs alignment.
         unsafe { _mm256_storeu_ps(to.as_mut_ptr().cast(), _mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast()))) };
     }
-    short::<F16, F32>(rest, to_rest.as_flattened_mut());
+    short::<S, F32>(rest, to_rest.as_flattened_mut());
     short::<F32, O>(&widened, dst);
 }
 

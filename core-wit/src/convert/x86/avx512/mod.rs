@@ -94,6 +94,7 @@ fn portable(source: SourceType, output: Dtype) -> Loop {
             };
             I16 i16, |at| [_mm_min_epu16(_mm512_cvtusepi64_epi16(whole(at)), _mm_set1_epi16(i16::MAX))];
             I32 i32, |at| [_mm256_min_epu32(_mm512_cvtusepi64_epi32(whole(at)), _mm256_set1_epi32(i32::MAX))];
+            I64 i64, |at| [_mm512_min_epu64(whole(at), _mm512_set1_epi64(i64::MAX))];
         }
         I8 i8, short => {
             F32 F32, |at| [floats_of_i8(at)];
@@ -123,6 +124,7 @@ fn portable(source: SourceType, output: Dtype) -> Loop {
             U8 u8, |at| [_mm_cvtsi128_si64(_mm512_cvtusepi64_epi8(at_least_0(at)))];
             U16 u16, |at| [_mm512_cvtusepi64_epi16(at_least_0(at))];
             U32 u32, |at| [_mm512_cvtusepi64_epi32(at_least_0(at))];
+            U64 u64, |at| [at_least_0(at)];
             I8 i8, |at| [_mm_cvtsi128_si64(_mm512_cvtsepi64_epi8(whole(at)))];
             I16 i16, |at| [_mm512_cvtsepi64_epi16(whole(at))];
             I32 i32, |at| [_mm512_cvtsepi64_epi32(whole(at))];
@@ -179,8 +181,8 @@ loads! {
     }
 }
 
-// The maximum's second operand is its answer to NaN. What is too large for a conversion becomes its highest bit or, if it is to
-// unsigned integers, all bits.
+// The maximum's second operand is its answer to NaN. What is too large becomes all ones in a
+// conversion to unsigned integers, and the highest bit alone in one to signed integers.
 
 #[inline]
 #[target_feature(enable = "avx512f")]
