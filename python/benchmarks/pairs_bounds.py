@@ -38,7 +38,7 @@ BOUNDS: list[tuple[str, str, str, str]] = [
     ("f32", "[ui]64", "sandbox", "simd128 has no conversion from float to 64-bit integers: scalar"),
     ("*", "bf16", "sandbox", "arithmetic on 16-byte vectors, where native code has wider ones"),
     ("*", "*", "sandbox", "the guest's loops: 16-byte vectors where native code has wider ones, and deadline checks"),
-    ("*", "*", "rows*", "the destination's lines, which are a row apart: see memcpy of the same rows"),
+    ("*", "*", "rows*", "the destination's lines, which are a row apart: see rows of a crop"),
     ("*", "*", "threads", "memory, and the start of a thread in each call: see two threads of memcpy"),
 ]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 import pairs_heatmap as heatmap
-from pairs_bounds import MEASURES, bound, target
+from pairs_bounds import MEASURES, WIDTHS, bound, target
 
 SCHEMAS = {"pairs": "damacy-pairs/2", "casts": "damacy-casts/1"}
 SHORT = {"uint": "u", "int": "i", "float": "f", "bfloat": "bf"}
@@ -133,6 +133,24 @@ def targets_table(found: dict[str, dict[Pair, Figure]], limits: dict[str, dict[P
     return lines
 
 
+def copies_of_rows(found: dict[str, dict[Pair, Figure]], limits: dict[str, dict[Pair, float]]) -> list[str]:
+    """What the order of the destination's lines leaves of the flat speed, by row length and output width."""
+    rows = []
+    for measure in ("rows64", "rows128"):
+        for width in sorted(set(WIDTHS.values())):
+            wide = [pair for pair in found[measure] if WIDTHS[pair[1]] == width]
+            copies = [found[measure][pair][0] for pair in wide if pair[0] == pair[1]]
+            if copies:
+                calls = median(limits[measure][pair] for pair in wide if pair[0] == pair[1])
+                rows.append([measure.removeprefix("rows"), str(width), f"{median(copies):.2f}", f"{calls:.2f}",
+                             f"{median(found[measure][pair][0] for pair in wide):.2f}"])
+    head = ["elements in a row", "bytes an element", "copies, this code", "copies, memcpy", "all conversions"]
+    return [*table(head, rows, 0), "", *wrapped(
+        "Medians. Pairs of one type only copy, so that their rows beside their flat copies show what the order of the "
+        "lines costs without any arithmetic; a conversion to elements of that width writes the same lines in the same "
+        "order. memcpy is called once a row, which costs more than a short row.")]
+
+
 def all_pairs(
     pairs: dict, found: dict[str, dict[Pair, Figure]], limits: dict[str, dict[Pair, float]]
 ) -> list[str]:
@@ -243,6 +261,7 @@ def document(pairs: dict, casts: dict, others: list[dict], picture: str) -> str:
         *machine(pairs, casts), "", *wrapped(reading), "", *wrapped(f"Values: {pairs['values']}."), "",
         f"![Heat maps of the 100 pairs]({picture})", "",
         "## Targets", "", *targets_table(found, limits, casts), "",
+        "## Rows of a crop", "", *copies_of_rows(found, limits), "",
         "## All pairs", "", *all_pairs(pairs, found, limits), "", *wrapped(notes), "",
         "## Under target, and what bounds it", "", *under_target(found, limits), "",
         "## Instruction sets", "", *levels([pairs, *others]), "",

@@ -7,7 +7,7 @@ use super::lane::Lane;
 use super::level::Level;
 use super::rows::Rows;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-use super::x86::{self, avx512, half_avx512};
+use super::x86;
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
 
@@ -18,8 +18,8 @@ pub(super) type Loop = unsafe fn(Rows);
 /// A destination of this many bytes and more is worth starting at a cache line's boundary.
 const ALIGNED_BYTES: usize = 4096;
 
-/// Outputs from this size on, bytes, are written past the caches.
-pub const LARGE_BYTES: usize = 4 << 20;
+/// Outputs from this size on, bytes, are written past the caches: the bench's smallest size at which no pair is slower so.
+pub const LARGE_BYTES: usize = 16 << 20;
 
 /// Bytes of a cache line, which are those of the widest store too.
 const LINE: usize = 64;
@@ -66,7 +66,7 @@ impl Flat {
         if is_identity(source, output) {
             let stream = level_stream(level);
             return Flat {
-                run: level_copy(level, source, output).unwrap_or_else(|| copy_loop(widths.0)),
+                run: level_loop(level, source, output).unwrap_or_else(|| copy_loop(widths.0)),
                 widen: None,
                 stream,
                 is_copy: true,
@@ -288,12 +288,12 @@ pub(super) const STEP: usize = 128;
 /// pairs would be a tenth of the component.
 const WHOLE_STEPS: bool = cfg!(target_family = "wasm");
 
-/// What every level's loop does with a row. `WIDE` as in [`Lane`].
+/// What the baseline's loop does with a row.
 #[inline(always)]
-pub(super) fn row<S: Element + Lane<O>, O: Element, const WIDE: bool>(src: &[u8], dst: &mut [u8]) {
+pub(super) fn row<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
     let each = |from: &[S::Bytes], to: &mut [O::Bytes]| {
         for (to, from) in to.iter_mut().zip(from) {
-            *to = S::from_bytes(*from).lane::<WIDE>().to_bytes();
+            *to = S::from_bytes(*from).lane().to_bytes();
         }
     };
     let (src, dst) = (S::split(src), O::split_mut(dst));
@@ -320,7 +320,7 @@ unsafe fn baseline<S: Element + Lane<O>, O: Element>(rows: Rows) {
         return unsafe { by_hand(rows) };
     }
     // SAFETY: the caller vouches for the rows.
-    unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O, false>(src, dst)) };
+    unsafe { rows.each(widths::<S, O>(), |src, dst| row::<S, O>(src, dst)) };
 }
 
 /// A `match` over the outputs: `run::<Source.., Output>`.
@@ -383,22 +383,11 @@ fn half_loop(_: SourceType, _: Dtype) -> Option<Loop> {
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 fn level_loop(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
-    Some(match (level, source, output) {
-        (Level::Baseline, ..) => return None,
-        (Level::Avx2, ..) => x86::by_hand_avx2(source, output),
-        (Level::Avx512, ..) => x86::by_hand_avx512(source, output).unwrap_or(by_pair!(
-            source,
-            output,
-            avx512,
-            by_output!(output, half_avx512)
-        )),
-    })
-}
-
-/// AVX-512 has nothing to add to it.
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
-fn level_copy(level: Level, source: SourceType, output: Dtype) -> Option<Loop> {
-    (level >= Level::Avx2).then(|| x86::by_hand_avx2(source, output))
+    match level {
+        Level::Baseline => None,
+        Level::Avx2 => Some(x86::by_hand_avx2(source, output)),
+        Level::Avx512 => Some(x86::by_hand_avx512(source, output)),
+    }
 }
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
@@ -412,11 +401,6 @@ fn level_stream(level: Level) -> Option<Stream> {
 
 #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
 fn level_loop(_: Level, _: SourceType, _: Dtype) -> Option<Loop> {
-    None
-}
-
-#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
-fn level_copy(_: Level, _: SourceType, _: Dtype) -> Option<Loop> {
     None
 }
 

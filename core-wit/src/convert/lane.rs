@@ -4,8 +4,8 @@
 //!
 //! - Rust's saturating `as` from float stays scalar on x86. Clamping in float first, with NaN steered to a bound or
 //!   masked, leaves a conversion that cannot leave its range and compiles to one instruction (`to_integer_x86.rs`).
-//! - Between floats and 64-bit integers only AVX-512 converts whole vectors (`WIDE`). Elsewhere the value goes
-//!   through doubles that hold it, or its halves of 32 bits, exactly; in WebAssembly, to floats, one by one.
+//! - Between floats and 64-bit integers hardly any instruction set converts whole vectors. The value goes through doubles
+//!   that hold it, or its halves of 32 bits, exactly; in WebAssembly, to floats, one by one.
 //! - To bfloat16: integers of 8 bits need no rounding; the others never meet NaN.
 //! - From float16: by comparing floats, of which every vector instruction set has more than of narrow integers; to 8 and 16
 //!   bits by what is left of that where the result is small (`to_integer.rs`).
@@ -18,9 +18,9 @@ mod to_integer;
 use super::element::WasHalf;
 use crate::rules::{F16, F32, Rule};
 
-/// A rule for the contiguous loops. `WIDE`: vectors convert 64-bit integers themselves.
+/// A rule for the contiguous loops.
 pub(super) trait Lane<O> {
-    fn lane<const WIDE: bool>(self) -> O;
+    fn lane(self) -> O;
 }
 
 /// Pairs whose rule is vectorised as it is written.
@@ -28,7 +28,7 @@ macro_rules! as_written {
     ($($source:ty => $($output:ty)*;)*) => {$($(
         impl Lane<$output> for $source {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
+            fn lane(self) -> $output {
                 self.apply()
             }
         }
@@ -50,10 +50,7 @@ macro_rules! wide_integer_to_float {
     ($($source:ty, $lowest:expr, $small:expr, $alone:ident;)*) => {$(
         impl Lane<F32> for $source {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> F32 {
-                if WIDE {
-                    return self.apply();
-                }
+            fn lane(self) -> F32 {
                 if cfg!(target_family = "wasm") {
                     return F32($alone(self).to_bits());
                 }
@@ -96,7 +93,7 @@ fn unsigned_alone(value: u64) -> f32 {
 /// Subnormals become normal on the way, before anything is computed with them.
 impl Lane<F32> for F16 {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> F32 {
+    fn lane(self) -> F32 {
         const REBIAS: u32 = (127 - 15) << 23;
         const SMALLEST: f32 = 1.0 / 16_384.0; // the smallest normal float16, 2^-14
         const PAST_LARGEST: f32 = 65_536.0; // what infinity would be if it were a number
@@ -111,12 +108,12 @@ impl Lane<F32> for F16 {
     }
 }
 
-/// Where 64-bit conversions are not vectors, 32 bits hold all but infinity.
+/// 32 bits hold all but infinity.
 impl Lane<i64> for WasHalf {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> i64 {
+    fn lane(self) -> i64 {
         let value = f32::from_bits(self.0);
-        let integer: i32 = F32(self.0).lane::<WIDE>();
+        let integer: i32 = F32(self.0).lane();
         let bounded = if value == f32::INFINITY { i64::MAX } else { integer.into() };
         if value == f32::NEG_INFINITY { i64::MIN } else { bounded }
     }
@@ -124,8 +121,8 @@ impl Lane<i64> for WasHalf {
 
 impl Lane<u64> for WasHalf {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> u64 {
-        let integer: u16 = F32(self.0).lane::<WIDE>();
+    fn lane(self) -> u64 {
+        let integer: u16 = F32(self.0).lane();
         if f32::from_bits(self.0) == f32::INFINITY { u64::MAX } else { integer.into() }
     }
 }

@@ -68,7 +68,10 @@ impl Rows {
         step: impl Fn(*const u8, *mut u8),
     ) {
         let (src_bytes, dst_bytes) = (STEP * src_width, STEP * dst_width);
-        let ahead = self.dst_step.wrapping_mul(AHEAD_BYTES.div_ceil(self.len * dst_width) as isize);
+        let ahead = match self.rows {
+            1 => AHEAD_BYTES as isize,
+            _ => self.dst_step.wrapping_mul(AHEAD_BYTES.div_ceil(self.len * dst_width) as isize),
+        };
         let two = |from: *const u8, to: *mut u8| {
             if FETCH {
                 fetch(to.wrapping_offset(ahead), 2 * dst_bytes);

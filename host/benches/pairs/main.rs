@@ -1,15 +1,18 @@
 //! Conversion of all 100 pairs beside memcpy: source values -> JSON of GiB/s and ratios.
 //!
 //!     cargo bench --locked --workspace --bench pairs -- [--quick] [--flat-only] [--rounds N] [--only u16-f32] [--out FILE]
+//!     cargo bench --locked --workspace --bench pairs -- --stores [--rounds N]
 //!
 //! One core, but for the conversion on two threads. Every figure is a ratio of two things that ran in turn, in the same
 //! round and on the same buffers; the medians and the extremes over the rounds are kept. `DAMACY_SIMD` chooses the
 //! instruction set, one a run.
-//! `--flat-only` leaves out the sandbox, the crops and the threads: for the runs of the lesser instruction sets.
+//! `--flat-only` leaves out the sandbox, the crops and the threads: for the runs of the lesser instruction sets. `--stores`
+//! prints instead from which size on non-temporal stores win.
 
 mod crops;
 mod machine;
 mod measure;
+mod stores;
 mod values;
 
 use damacy::convert::{Converter, Engine, convert, convert_box_parallel};
@@ -39,6 +42,7 @@ struct Options {
     sizes: [usize; 2],
     rounds: usize,
     flat_only: bool,
+    stores: bool,
     only: Option<String>,
     out: Option<PathBuf>,
     command: String,
@@ -49,17 +53,21 @@ fn options() -> Options {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let command = format!("cargo bench --locked --workspace --bench pairs -- {}", arguments.join(" "));
     let command = command.trim_end_matches([' ', '-']).to_owned();
-    let mut options = Options { sizes: SIZES, rounds: 9, flat_only: false, only: None, out: None, command };
+    let mut options =
+        Options { sizes: SIZES, rounds: 9, flat_only: false, stores: false, only: None, out: None, command };
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
         match argument.as_str() {
             "--quick" => (options.sizes, options.rounds) = (QUICK_SIZES, 2),
             "--flat-only" => options.flat_only = true,
+            "--stores" => options.stores = true,
             "--rounds" => options.rounds = value().parse().expect("--rounds takes a number"),
             "--only" => options.only = Some(value()),
             "--out" => options.out = Some(machine::root().join(value())),
-            _ => panic!("{argument}: accepted are --quick, --flat-only, --rounds N, --only PAIR and --out FILE"),
+            _ => panic!(
+                "{argument}: accepted are --quick, --flat-only, --stores, --rounds N, --only PAIR and --out FILE"
+            ),
         }
     }
     options
@@ -71,6 +79,9 @@ fn main() {
         panic!("{error}");
     }
     let [mut small, mut large] = options.sizes.map(Buffers::new);
+    if options.stores {
+        return stores::print(SHORT_RUNS * options.rounds, &mut large);
+    }
     let mut pairs = Vec::new();
     for source in SourceType::ALL {
         values::fill(source, &mut small.src);

@@ -8,7 +8,7 @@ macro_rules! to_bf16_exactly {
     ($($source:ty, $small:ident;)*) => {$(
         impl Lane<Bf16> for $source {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> Bf16 {
+            fn lane(self) -> Bf16 {
                 upper_half($small(self.into()).to_bits())
             }
         }
@@ -20,8 +20,8 @@ macro_rules! to_bf16_rounded {
     ($($source:ty)*) => {$(
         impl Lane<Bf16> for $source {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> Bf16 {
-                let F32(bits) = self.lane::<WIDE>();
+            fn lane(self) -> Bf16 {
+                let F32(bits) = self.lane();
                 upper_half(rounded(bits))
             }
         }
@@ -33,7 +33,7 @@ macro_rules! small_to_bf16_rounded {
     ($($source:ty, $small:ident;)*) => {$(
         impl Lane<Bf16> for $source {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> Bf16 {
+            fn lane(self) -> Bf16 {
                 upper_half(rounded($small(self.into()).to_bits()))
             }
         }
@@ -56,7 +56,7 @@ fn small_signed(value: i32) -> f32 {
 
 impl Lane<Bf16> for F32 {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> Bf16 {
+    fn lane(self) -> Bf16 {
         const QUIET: u32 = 0x0040_0000;
         let nan = f32::from_bits(self.0).is_nan();
         upper_half(if nan { self.0 | QUIET } else { rounded(self.0) })

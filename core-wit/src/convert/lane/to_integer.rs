@@ -7,7 +7,7 @@ macro_rules! as_written {
     ($($output:ty)*) => {$(
         impl Lane<$output> for F32 {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
+            fn lane(self) -> $output {
                 self.apply()
             }
         }
@@ -20,7 +20,7 @@ macro_rules! by_way_of_32_bits {
     ($($output:ty)*) => {$(
         impl Lane<$output> for F32 {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
+            fn lane(self) -> $output {
                 (f32::from_bits(self.0) as i32).max(<$output>::MIN.into()).min(<$output>::MAX.into()) as $output
             }
         }
@@ -31,7 +31,7 @@ by_way_of_32_bits!(u8 u16 i8 i16);
 /// Signed conversions are one instruction for more machines than unsigned ones.
 impl Lane<u64> for F32 {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> u64 {
+    fn lane(self) -> u64 {
         const TWO_63: f32 = (1u64 << 63) as f32;
         let value = f32::from_bits(self.0);
         let large = value >= TWO_63;
@@ -47,7 +47,7 @@ macro_rules! from_half {
     ($($output:ty)*) => {$(
         impl Lane<$output> for F16 {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
+            fn lane(self) -> $output {
                 let half = if self.0 & 0x7fff > 0x7c00 { 0 } else { self.0 };
                 let magnitude = f32::from_bits((u32::from(half & 0x7fff) << 13) + ((127 - 15) << 23)) as i32;
                 // All ones for negative values.

@@ -14,7 +14,7 @@ macro_rules! float_to_narrow_integer {
     ($($output:ty)*) => {$(
         impl Lane<$output> for F32 {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
+            fn lane(self) -> $output {
                 let value = f32::from_bits(self.0);
                 let clamped = clamped(value, <$output>::MIN as f32, <$output>::MAX as f32);
                 // SAFETY: the bounds of 16 bits and less are floats themselves, and `clamped` gives no NaN.
@@ -36,7 +36,7 @@ macro_rules! float_to_integer_of_32_bits {
     ($($output:ty, $bits:expr;)*) => {$(
         impl Lane<$output> for F32 {
             #[inline(always)]
-            fn lane<const WIDE: bool>(self) -> $output {
+            fn lane(self) -> $output {
                 const BELOW: f32 = below_two_to($bits);
                 let value = f32::from_bits(self.0);
                 // SAFETY: no NaN, not below the output's minimum, which is a float, and below 2^$bits, one more than
@@ -52,37 +52,25 @@ float_to_integer_of_32_bits! { u32, 32; i32, 31; }
 
 impl Lane<i64> for F32 {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> i64 {
+    fn lane(self) -> i64 {
         const BELOW: f32 = below_two_to(63);
         let value = f32::from_bits(self.0);
         let clamped = clamped(value, i64::MIN as f32, BELOW);
-        let integer = if WIDE {
-            // SAFETY: no NaN, at least -2^63 and below 2^63.
-            unsafe { clamped.to_int_unchecked::<i64>() }
-        } else {
-            by_halves(clamped)
-        };
-        let bounded = if value > BELOW { i64::MAX } else { integer };
+        let bounded = if value > BELOW { i64::MAX } else { by_halves(clamped) };
         if value.is_nan() { 0 } else { bounded }
     }
 }
 
 impl Lane<u64> for F32 {
     #[inline(always)]
-    fn lane<const WIDE: bool>(self) -> u64 {
+    fn lane(self) -> u64 {
         const BELOW: f32 = below_two_to(64);
         const TWO_63: f32 = (1u64 << 63) as f32;
         let value = f32::from_bits(self.0);
         let clamped = clamped(value, 0.0, BELOW);
-        let integer = if WIDE {
-            // SAFETY: no NaN, at least 0 and below 2^64.
-            unsafe { clamped.to_int_unchecked::<u64>() }
-        } else {
-            let large = clamped >= TWO_63;
-            let rest = by_halves(if large { clamped - TWO_63 } else { clamped }) as u64;
-            rest | u64::from(large) << 63
-        };
-        if value > BELOW { u64::MAX } else { integer }
+        let large = clamped >= TWO_63;
+        let rest = by_halves(if large { clamped - TWO_63 } else { clamped }) as u64;
+        if value > BELOW { u64::MAX } else { rest | u64::from(large) << 63 }
     }
 }
 

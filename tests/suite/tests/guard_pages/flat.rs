@@ -5,8 +5,8 @@ use damacy_core::ByteOrder;
 use damacy_core::convert::Kernel;
 use std::iter::zip;
 
-/// Bytes of an output that is written past the caches (from 4 MiB on), and a bit.
-const LONG_BYTES: usize = (4 << 20) + (64 << 10);
+/// Bytes of an output of which a part is written past the caches, and a bit.
+const LONG_BYTES: usize = (1 << 20) + (64 << 10);
 
 /// Every length up to [`LONGEST`], at both ends of the pages.
 pub fn short_runs(kernel: Kernel) {
@@ -35,8 +35,9 @@ pub fn short_runs(kernel: Kernel) {
     }
 }
 
-/// One long run at both ends. In the other byte order it would be many short ones.
+/// One long run at both ends, as a part of a large output. In the other byte order it would be many short ones.
 pub fn long_run(kernel: Kernel) {
+    let kernel = kernel.for_large_output();
     if kernel.order() != ByteOrder::NATIVE {
         return;
     }

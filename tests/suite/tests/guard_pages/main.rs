@@ -80,11 +80,6 @@ fn is_untouched(bytes: &[u8]) -> bool {
     bytes.chunks(512).all(|part| *part == [UNTOUCHED; 512][..part.len()])
 }
 
-/// Loops that are written with instructions that miri does not know.
-fn is_beyond_miri(source: SourceType, output: Dtype) -> bool {
-    cfg!(miri) && Level::current() == Level::Avx512 && (source == SourceType::F16 || output == Dtype::Bf16)
-}
-
 /// Outputs whose boxes are walked: under miri one, since the walk knows only widths and [`flat`] runs every pair's loop.
 fn is_walked(output: Dtype) -> bool {
     !cfg!(miri) || output == Dtype::F32
@@ -92,7 +87,7 @@ fn is_walked(output: Dtype) -> bool {
 
 fn for_each_pair(mut check: impl FnMut(Kernel)) {
     for source in SourceType::ALL {
-        for output in Dtype::ALL.into_iter().filter(|&output| !is_beyond_miri(source, output)) {
+        for output in Dtype::ALL {
             // What the other byte order adds does not depend on the output.
             let big = !cfg!(miri) || output == Dtype::F32;
             for order in [ByteOrder::Little, ByteOrder::Big].into_iter().take(1 + usize::from(big)) {

@@ -7,10 +7,8 @@ mod bf16;
 mod floats;
 mod integers;
 
-use super::half::half_row_avx2;
-use crate::convert::element::Element;
+use super::steps::{in_steps, loops, parts, short, short_half};
 use crate::convert::flat::{Loop, widths};
-use crate::convert::lane::Lane;
 use crate::convert::rows::{LONG_BYTES, Rows, STEP};
 use crate::rules::{Bf16, F16, F32};
 use crate::{Dtype, SourceType};
@@ -18,31 +16,9 @@ use core::arch::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 use floats::*;
 use integers::*;
 
-/// A `match` over all pairs: source, outputs, and what 32 elements at an address become.
-macro_rules! loops {
-    ($given:expr, $width:expr; $($source:ident $s:ty, $short:ident => { $($output:ident $o:ty, |$at:ident| $converted:expr;)* })*) => {
-        match $given {
-            $($((SourceType::$source, Dtype::$output) => {
-                #[target_feature(enable = "avx2,fma,f16c")]
-                unsafe fn run(rows: Rows) {
-                    let step = |from: *const u8, to: *mut u8| {
-                        // SAFETY: a step's elements may be read, and as many may be written.
-                        unsafe { parts::<$s, $o, _>(from, to, |$at: *const u8| $converted) }
-                    };
-                    // SAFETY: the caller vouches for the rows.
-                    unsafe { in_steps(rows, widths::<$s, $o>(), step, |src, dst| $short::<$s, $o>(src, dst)) };
-                }
-                run as Loop
-            })*)*
-            // The same type: a copy.
-            _ => copy($width),
-        }
-    };
-}
-
 /// The loop of a pair.
 pub(in crate::convert) fn by_hand(source: SourceType, output: Dtype) -> Loop {
-    loops! { (source, output), source.width();
+    loops! { (source, output), "avx2,fma,f16c", false, copy(source.width()); // The same type.
         U8 u8, short => {
             F32 F32, |at| [bits_of(floats_of_u8(at))];
             Bf16 Bf16, |at| bf16::from_small_u16(words_of_u8(at));
@@ -178,66 +154,5 @@ fn copy(width: usize) -> Loop {
         2 => run::<2>,
         4 => run::<4>,
         _ => run::<8>,
-    }
-}
-
-/// Converts a step in parts, of as many elements as `convert` makes vectors of. A part is stored before the next one is loaded:
-/// where parts take many instructions, compilers would do all parts at once and run out of registers.
-///
-/// # Safety
-/// A step's elements may be read, and its output may be written.
-#[inline(always)]
-unsafe fn parts<S, O, const N: usize>(from: *const u8, to: *mut u8, convert: impl Fn(*const u8) -> [V; N]) {
-    let elements = const { 32 * N / size_of::<O>() };
-    const { assert!(STEP.is_multiple_of(32 * N / size_of::<O>())) };
-    for part in 0..STEP / elements {
-        // SAFETY: this part of the step.
-        unsafe {
-            let (from, to) = (from.add(part * elements * size_of::<S>()), to.add(part * 32 * N));
-            for (index, vector) in convert(from).into_iter().enumerate() {
-                to.add(32 * index).cast::<V>().write_unaligned(vector);
-            }
-        }
-    }
-}
-
-/// A row shorter than a step.
-#[inline(always)]
-fn short<S: Element + Lane<O>, O: Element>(src: &[u8], dst: &mut [u8]) {
-    for (to, from) in O::split_mut(dst).iter_mut().zip(S::split(src)) {
-        *to = S::from_bytes(*from).lane::<false>().to_bytes();
-    }
-}
-
-/// A row of float16 shorter than a step.
-#[inline]
-#[target_feature(enable = "avx2,fma,f16c")]
-fn short_half<S, O: Element>(src: &[u8], dst: &mut [u8])
-where
-    F32: Lane<O>,
-{
-    half_row_avx2::<O>(src, dst);
-}
-
-/// Converts rows by steps, and rows that are shorter by `short`.
-///
-/// # Safety
-/// As [`Rows::each`] demands.
-#[inline(always)]
-unsafe fn in_steps(
-    rows: Rows,
-    widths: (usize, usize),
-    step: impl Fn(*const u8, *mut u8),
-    short: impl Fn(&[u8], &mut [u8]),
-) {
-    // SAFETY: the caller vouches for the rows.
-    unsafe {
-        if rows.len < STEP {
-            rows.each(widths, short);
-        } else if rows.rows == 1 {
-            rows.each_step::<false>(widths, step);
-        } else {
-            rows.each_step::<true>(widths, step);
-        }
     }
 }
