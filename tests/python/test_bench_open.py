@@ -69,6 +69,7 @@ def last_line(printed):
     [
         ({"BROWSER": "firefox"}, [], "firefox"),
         ({"BROWSER": "no-such-browser:firefox --new-window %s:xdg-open"}, [], "firefox --new-window"),
+        ({"BROWSER": "firefox &"}, [], "firefox"),
         ({"BROWSER": "firefox", "DISPLAY": ":0", "SSH_CONNECTION": "1 2 3 4"}, [], "firefox"),
         ({"DISPLAY": ":0"}, [], "xdg-open"),
         ({"WAYLAND_DISPLAY": "wayland-0"}, [], "xdg-open"),

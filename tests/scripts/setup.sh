@@ -31,8 +31,9 @@ debian() {
     have apt-get && [ "$(id -u)" = 0 ] || fail "$what is missing; install it (on Debian: apt-get install $*)"
     say "installing $what (Debian: $*)"
     export DEBIAN_FRONTEND=noninteractive
-    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; } </dev/null >/dev/null \
-        || fail "apt-get could not install $*"
+    # One at a time: make -j and .ci/run install side by side.
+    flock "${TMPDIR:-/tmp}/damacy-apt.lock" sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"' apt "$@" \
+        </dev/null >/dev/null || fail "apt-get could not install $*"
 }
 
 tools() {

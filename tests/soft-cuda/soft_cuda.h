@@ -20,6 +20,8 @@
  *   log               0            1: violations and refused modules are printed to standard error
  *   check_unwritten   1            1: reading device memory that nothing has written is a violation
  *   kernel_races      0            1: two threads of a launch that touch the same byte, one storing, are a violation
+ *   hold_kernels      0            so many kernels start only once a copy out of pinned memory that was enqueued later is done
+ *   hold_uploads      0            so many copies out of pinned memory start only once a later one is enqueued
  *   report                         file to leave the report in when the process exits
  *   fail                           rules as soft_cuda_fail takes them
  *

@@ -2,7 +2,8 @@
 
 use damacy::pipeline::Device;
 use damacy::{
-    BatchSpec, CpuExecutor, CudaExecutor, CudaLimits, Dtype, Error, Executor, Pipeline, PipelineConfig, Sample, Status,
+    BatchSpec, CpuExecutor, CudaExecutor, CudaLimits, Dtype, Error, Executor, Pipeline, PipelineConfig, QueueLimits,
+    Sample, Status,
 };
 use damacy_tests::soft_cuda;
 use std::sync::Arc;
@@ -82,6 +83,21 @@ fn batches_hold_the_cpus_bits() {
             assert_eq!(expected.len(), 14);
             assert_eq!(all(on_gpu(dtype), &store), expected, "{dtype}");
         }
+    });
+}
+
+/// Each held kernel starts only after an upload of a later window, and each held upload after a later one was queued: decoding,
+/// uploads and kernels run beside each other, or nothing comes out.
+#[test]
+fn uploads_go_on_beside_decoding_and_kernels() {
+    soft_cuda::run(&[("hold_kernels", "8"), ("hold_uploads", "40")], |_| {
+        let store = Store::new();
+        // A batch a window.
+        let queues = QueueLimits { lookahead_samples: Some(3), ..QueueLimits::default() };
+        let lookahead = |config| PipelineConfig { queues, ..config };
+        let expected = all(lookahead(config(Dtype::Bf16, CpuExecutor::default())), &store);
+        assert_eq!(expected.len(), 14);
+        assert_eq!(all(lookahead(on_gpu(Dtype::Bf16)), &store), expected);
     });
 }
 

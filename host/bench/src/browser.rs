@@ -50,7 +50,9 @@ fn seen() -> bool {
 /// What to try, in order: `$BROWSER`, a list with colons, as elsewhere; else the system's own.
 fn programs(when: When) -> Vec<String> {
     if let Some(list) = env::var("BROWSER").ok().filter(|list| !list.trim().is_empty()) {
-        return list.split(':').filter(|words| !words.trim().is_empty()).map(str::to_owned).collect();
+        // A `&` at the end asks a shell to wait for nothing, as is done anyway.
+        let programs = list.split(':').map(|words| words.trim().trim_end_matches('&'));
+        return programs.filter(|words| !words.trim().is_empty()).map(str::to_owned).collect();
     }
     // Unasked, a browser is not started across a network.
     let here = cfg!(target_os = "macos") || set("WAYLAND_DISPLAY") || set("DISPLAY");

@@ -32,6 +32,7 @@ pub fn main(args: &[OsString], python: &Path) -> u8 {
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(Failure::Output(error)) => tell(Status::Io, &format!("standard output cannot be written: {error}"), &[]),
         Err(Failure::Error(error)) => tell(error.status(), error.message(), &[]),
+        Err(Failure::Peer(reason)) => tell(Status::Internal, &reason, &[]),
         Err(Failure::Faults { status, head, faults }) => tell(status, &head, &faults),
     }
 }

@@ -21,6 +21,8 @@ pub enum Failure {
         /// Each with its place and what is accepted there.
         faults: Vec<String>,
     },
+    /// A peer cannot go on, and why; a run goes on without it.
+    Peer(String),
     /// This signal.
     Interrupted(i32),
     /// Standard output cannot be written.
@@ -73,7 +75,7 @@ impl Failure {
                     lines.push(head);
                     lines.extend(faults.into_iter().map(|fault| format!("  {fault}")));
                 }
-                // A signal, not a fault.
+                // No fault of a scenario.
                 other => return Err(other),
             }
         }

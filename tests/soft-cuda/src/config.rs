@@ -3,6 +3,7 @@
 //! Devices are made of it at `cuInit`; after that only the settings that `set` allows can change.
 
 use crate::checks::Manner;
+use crate::hold::Hold;
 
 /// The settings; units and defaults stand in `soft_cuda.h`.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Config {
     pub log: bool,
     pub check_unwritten: bool,
     pub kernel_races: bool,
+    /// Kernels, and uploads, that are still to be held.
+    pub hold: Hold,
     /// Where to leave the report when the process exits.
     pub report: String,
     pub fail: String,
@@ -45,6 +48,7 @@ impl Default for Config {
             log: false,
             check_unwritten: true,
             kernel_races: false,
+            hold: Hold::default(),
             report: String::new(),
             fail: String::new(),
         }
@@ -52,7 +56,7 @@ impl Default for Config {
 }
 
 /// Every setting: its name, and whether it may change while devices exist.
-const NAMES: [(&str, bool); 16] = [
+const NAMES: [(&str, bool); 18] = [
     ("devices", false),
     ("memory", false),
     ("driver_version", false),
@@ -67,6 +71,8 @@ const NAMES: [(&str, bool); 16] = [
     ("log", true),
     ("check_unwritten", true),
     ("kernel_races", true),
+    ("hold_kernels", true),
+    ("hold_uploads", true),
     ("report", true),
     ("fail", true),
 ];
@@ -111,6 +117,8 @@ impl Config {
             "log" => self.log = switch(name, value)?,
             "check_unwritten" => self.check_unwritten = switch(name, value)?,
             "kernel_races" => self.kernel_races = switch(name, value)?,
+            "hold_kernels" => self.hold.kernels = number(name, value)?,
+            "hold_uploads" => self.hold.uploads = number(name, value)?,
             "report" => self.report = value.to_owned(),
             _ => self.fail = value.to_owned(),
         }

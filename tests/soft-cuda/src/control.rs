@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::abi::{In, put_text};
 use crate::context;
+use crate::hold::Uploads;
 use crate::memory::{self, Place};
 use crate::queue;
 use crate::shadow::Mode;
@@ -119,6 +120,7 @@ pub extern "C" fn soft_cuda_reset() -> c_int {
         driver.ready = false;
         driver.pageable_copies = 0;
         driver.issued = 0;
+        driver.uploads = Uploads::default();
         driver.memory.peak = 0;
         driver.memory.peak_pinned = 0;
         Ok(())

@@ -32,6 +32,13 @@ pub struct Copy {
     sum: Option<u64>,
 }
 
+impl Copy {
+    /// From pinned memory, or registered one, to somewhere.
+    pub fn is_upload(&self) -> bool {
+        self.sum.is_some()
+    }
+}
+
 /// Which memory a call expects at an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {

@@ -27,6 +27,7 @@ mod event;
 mod failures;
 mod function;
 mod handles;
+mod hold;
 mod launch;
 mod machine;
 mod memory;

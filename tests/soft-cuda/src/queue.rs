@@ -83,10 +83,14 @@ pub fn enqueue(driver: &mut Driver, call: &Call, stream: u64, work: Work, mut af
     let clock = Arc::new(clock);
     found.clock = clock.clone();
     let what = format!("{} (item {issue} on {})", call.name, found.label(actor)).into();
+    let upload = matches!(&work, Work::Copy(copy) if copy.is_upload());
     found.queue.push_back(Item { step, issue, clock: clock.clone(), after, work, what, fail: call.fail_later });
     if !found.served {
         found.served = true;
         std::thread::spawn(move || serve(stream));
+    }
+    if upload {
+        state.uploads.enqueued = issue;
     }
     driver.changed();
     Ticket { stream, step, clock }
@@ -146,7 +150,7 @@ fn serve(stream: u64) {
             next = None;
             let Some(found) = state.streams.get(stream) else { return true };
             let Some(front) = found.queue.front() else { return found.destroyed };
-            if !front.after.iter().all(|ticket| ticket.done(state)) {
+            if !front.after.iter().all(|ticket| ticket.done(state)) || state.config.hold.keeps(front, &state.uploads) {
                 return false;
             }
             next = state.streams.get_mut(stream).and_then(|found| found.queue.pop_front());
@@ -214,7 +218,12 @@ fn execute(context: u64, stream: u64, item: Item) {
                 record.time = Some(Instant::now());
             }
         }
-        Work::Copy(copy) => copy::execute(&mut driver, &by, &item.clock, &copy),
+        Work::Copy(copy) => {
+            copy::execute(&mut driver, &by, &item.clock, &copy);
+            if copy.is_upload() {
+                driver.uploads.executed = driver.uploads.executed.max(item.issue);
+            }
+        }
         Work::Kernel(work) => launch::execute(&mut driver, context, &by, &item.clock, item.issue, &work),
         Work::Host(function, argument) => {
             // The function tells the host, in a way that cannot be seen here, that the work before it is done.

@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::failures::Failures;
 use crate::function::Function;
 use crate::handles::{Kind, Table};
+use crate::hold::Uploads;
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::stream::Stream;
@@ -41,6 +42,7 @@ pub struct State {
     pub host_step: u64,
     /// Items of work handed out to streams, in the order of the calls.
     pub issued: u64,
+    pub uploads: Uploads,
     /// Asynchronous copies whose host memory is not pinned: they are none on a real GPU.
     pub pageable_copies: u64,
 }
@@ -86,6 +88,7 @@ impl State {
             host: Clock::default(),
             host_step: 0,
             issued: 0,
+            uploads: Uploads::default(),
             pageable_copies: 0,
         }
     }

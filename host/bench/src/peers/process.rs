@@ -1,10 +1,9 @@
 //! A peer's process: requests as lines of JSON to its standard input, one line of JSON back for each.
 //!
-//! It is ended when it is dropped. What it says on standard error is told if it ends by itself.
+//! It is ended when it is dropped. What it says on standard error is told if it ends by itself. Its failures are [`Failure::Peer`].
 
 use crate::failure::{Failure, Result};
 use crate::interrupt;
-use damacy::{Error, Status};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, Write};
@@ -22,7 +21,6 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A process and its pipes.
 pub(super) struct Process {
-    name: String,
     child: Child,
     input: ChildStdin,
     answers: Receiver<String>,
@@ -30,7 +28,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(program: &Path, name: &str) -> Result<Process> {
+    pub(super) fn start(program: &Path) -> Result<Process> {
         let errors =
             tempfile::tempfile().map_err(|error| Failure::file(&std::env::temp_dir(), "cannot be written", error))?;
         let copy = errors.try_clone().map_err(|error| Failure::file(program, "cannot be started", error))?;
@@ -52,7 +50,7 @@ impl Process {
                 }
             }
         });
-        Ok(Process { name: name.to_owned(), child, input, answers, errors })
+        Ok(Process { child, input, answers, errors })
     }
 
     pub(super) fn ask(&mut self, request: &Value) -> Result<Value> {
@@ -87,7 +85,7 @@ impl Process {
                     interrupt::check()?;
                     let answer: Value = serde_json::from_str(&line).map_err(|_| self.strange(&line.into()))?;
                     return match answer["error"].as_str() {
-                        Some(error) => Err(self.failed(error)),
+                        Some(error) => Err(Failure::Peer(error.to_owned())),
                         None => Ok(answer),
                     };
                 }
@@ -106,11 +104,7 @@ impl Process {
 
     pub(super) fn strange(&self, answer: &Value) -> Failure {
         let shown: String = answer.to_string().chars().take(200).collect();
-        Failure::internal(format!("the peer {} answered {shown}", self.name))
-    }
-
-    fn failed(&self, why: &str) -> Failure {
-        Failure::Error(Error::new(Status::Io, "bench", format!("the peer {}: {why}", self.name)))
+        Failure::Peer(format!("it answered {shown}"))
     }
 
     /// Why a process reads no more: the error that it answered, else how it ended.
@@ -118,7 +112,7 @@ impl Process {
         let line = self.answers.recv_timeout(LAST_WORDS).ok();
         let answer: Option<Value> = line.and_then(|line| serde_json::from_str(&line).ok());
         match answer.as_ref().and_then(|answer| answer["error"].as_str()) {
-            Some(error) => self.failed(error),
+            Some(error) => Failure::Peer(error.to_owned()),
             None => self.ended(),
         }
     }
@@ -132,7 +126,10 @@ impl Process {
         let last = said.trim().rsplit('\n').next().filter(|last| !last.is_empty());
         let _ = self.child.kill();
         let status = self.child.wait().map_or_else(|_| String::new(), |status| format!(" ({status})"));
-        self.failed(&format!("its process has ended{status}{}", last.map_or(String::new(), |last| format!(": {last}"))))
+        Failure::Peer(format!(
+            "its process has ended{status}{}",
+            last.map_or(String::new(), |last| format!(": {last}"))
+        ))
     }
 }
 

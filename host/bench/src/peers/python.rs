@@ -59,10 +59,11 @@ impl Python {
         }
     }
 
-    /// Starts all peers for one scenario: each searches its best setting, and its batches are compared with ours.
+    /// Starts all peers for one scenario: each searches its best setting, and its batches are compared with ours. One that
+    /// fails is absent.
     ///
     /// # Errors
-    /// A Python that does not start, a process that ends by itself; an interruption.
+    /// A Python that does not start; our own pipeline's; an interruption.
     pub fn start(
         &self,
         scenario: &Scenario,
@@ -72,7 +73,10 @@ impl Python {
     ) -> Result<Vec<Box<dyn Beside>>> {
         let one = |name: &String| match alone(scenario) {
             Some(reason) => Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>),
-            None => self.peer(name, scenario, dataset, runner, progress),
+            None => self.peer(name, scenario, dataset, runner, progress).or_else(|failure| match failure {
+                Failure::Peer(reason) => Ok(Box::new(Absent { name: name.clone(), reason })),
+                other => Err(other),
+            }),
         };
         self.names.iter().map(one).collect()
     }
@@ -85,7 +89,7 @@ impl Python {
         runner: &Runner<'_>,
         progress: &Progress,
     ) -> Result<Box<dyn Beside>> {
-        let mut process = Process::start(&self.program, name)?;
+        let mut process = Process::start(&self.program)?;
         let numbers: HashMap<&str, usize> = dataset.uris.iter().map(|uri| &**uri).zip(0..).collect();
         let starts = |bounds: &[(u64, u64)]| bounds.iter().map(|(start, _)| *start).collect::<Vec<u64>>();
         let samples: Vec<Value> =

@@ -2,7 +2,7 @@
 
 use super::process::Process;
 use super::{Beside, PeerResult, PeerRound};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::results::Round;
 use crate::summary::Spread;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub(super) struct Running {
     samples: usize,
     /// The pass after our last one, which is the one before the next.
     last: Option<f64>,
-    before: f64,
+    before: Option<f64>,
     result: PeerResult,
 }
 
@@ -37,29 +37,43 @@ impl Process {
 impl Running {
     /// With what is known before the first round.
     pub(super) fn new(process: Process, samples: usize, result: PeerResult) -> Running {
-        Running { process, samples, last: None, before: 0.0, result }
+        Running { process, samples, last: None, before: None, result }
     }
 
-    fn pass(&mut self) -> Result<f64> {
-        let pass = self.process.pass(&self.result.setting, None)?;
-        self.result.peak_memory_bytes = self.result.peak_memory_bytes.max(pass.peak_bytes);
-        Ok(pass.seconds)
+    /// A pass's seconds; `None` from the one on in which the peer failed.
+    fn pass(&mut self) -> Result<Option<f64>> {
+        if self.result.unavailable.is_some() {
+            return Ok(None);
+        }
+        match self.process.pass(&self.result.setting, None) {
+            Ok(pass) => {
+                self.result.peak_memory_bytes = self.result.peak_memory_bytes.max(pass.peak_bytes);
+                Ok(Some(pass.seconds))
+            }
+            Err(Failure::Peer(reason)) => {
+                let name = std::mem::take(&mut self.result.name);
+                self.result = PeerResult { name, unavailable: Some(reason), ..PeerResult::default() };
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
     }
 }
 
 impl Beside for Running {
     fn before(&mut self) -> Result<()> {
         self.before = match self.last.take() {
-            Some(seconds) => seconds,
+            Some(seconds) => Some(seconds),
             None => self.pass()?,
         };
         Ok(())
     }
 
     fn after(&mut self) -> Result<()> {
-        let after_s = self.pass()?;
-        self.last = Some(after_s);
-        self.result.rounds.push(PeerRound { before_s: self.before, after_s });
+        self.last = self.pass()?;
+        if let (Some(before_s), Some(after_s)) = (self.before, self.last) {
+            self.result.rounds.push(PeerRound { before_s, after_s });
+        }
         Ok(())
     }
 

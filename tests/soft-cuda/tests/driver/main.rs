@@ -4,6 +4,7 @@ mod capture;
 mod contexts;
 mod devices;
 mod failures;
+mod holds;
 mod kernels;
 mod lifetimes;
 mod memory;
