@@ -217,6 +217,7 @@ for (const form of ["folder", "file"]) {
         await fill(page, { output: "i16", values: "1 1.5 nan inf -0.0" });
         assert.deepEqual(await page.evaluate(contrasts), [], colorScheme);
         await page.click("#reset");
+        await page.mouse.move(0, 0);
         await settled(page);
         await page.screenshot({ path: `${SCREENSHOTS}${form}-desktop-${colorScheme}.png`, fullPage: true });
         await page.context().close();
