@@ -6,6 +6,8 @@
 
 mod boxes;
 mod parallel;
+#[cfg(test)]
+mod tests;
 
 pub use parallel::convert_box_parallel;
 
