@@ -6,6 +6,8 @@
 
 mod boxes;
 mod parallel;
+#[cfg(test)]
+mod tests;
 
 pub use parallel::convert_box_parallel;
 
@@ -13,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::sandbox::{Guest, GuestLimits, Sandbox};
 use crate::{ByteOrder, Dtype, SourceType, Status};
 use boxes::{Block, Packed, for_each_block};
-use damacy_core::convert::{ConvertError, Crop, Kernel, Level, RowSink};
+use damacy_core::convert::{ConvertError, Crop, Kernel, Level, Reach, RowSink};
 use std::cell::RefCell;
 use std::mem;
 use std::sync::Arc;
@@ -173,10 +175,13 @@ impl Sandboxed {
         let elements = crop.extent.iter().product::<u64>() as usize;
         let together = |strides, width| Packed::new(crop.extent, width).is_layout_of(crop.extent, strides);
         if elements > 0 && together(crop.src_strides, src_width) && together(crop.dst_strides, dst_width) {
-            let src = src.get(crop.src_offset..).and_then(|rest| rest.get(..elements * src_width));
-            let src = src.ok_or_else(|| refused(ConvertError::OutOfSource))?;
-            let dst = sink.row(crop.dst_offset, elements * dst_width);
-            let dst = dst.ok_or_else(|| refused(ConvertError::OutOfDestination))?;
+            // The check has found both inside.
+            let (src_bytes, dst_bytes) = (elements * src_width, elements * dst_width);
+            let out_of_source = ConvertError::OutOfSource(Reach::of(crop.src_offset, src_bytes, src.len()));
+            let out_of_sink = ConvertError::OutOfDestination(Reach::of(crop.dst_offset, dst_bytes, sink.bytes()));
+            let src = src.get(crop.src_offset..).and_then(|rest| rest.get(..src_bytes));
+            let src = src.ok_or_else(|| refused(out_of_source))?;
+            let dst = sink.row(crop.dst_offset, dst_bytes).ok_or_else(|| refused(out_of_sink))?;
             return self.slot.with(|guest| guest.convert_as(kernel, src, dst).map_err(failed));
         }
         self.slot.with(|guest| crop_in_blocks(guest, &mut self.gathered, kernel, crop, src, sink))

@@ -61,20 +61,33 @@ pub fn convert(
         .ok_or_else(|| invalid(py, "convert", format!("{source_type} is no source type")))?;
     let order = if big_endian { ByteOrder::Big } else { ByteOrder::Little };
     let (source, out) = (PyUntypedBuffer::get(source)?, PyUntypedBuffer::get(out)?);
-    if out.readonly()
-        || source.shape() != out.shape()
-        || source.item_size() != from.width()
-        || out.item_size() != output.width()
-        || source.suboffsets().is_some()
-        || out.suboffsets().is_some()
-    {
-        return Err(invalid(py, "convert", "the buffers do not fit each other"));
+    if source.shape() != out.shape() {
+        let message = format!("out has shape {:?}; accepted is {:?}, the source's", out.shape(), source.shape());
+        return Err(invalid(py, "convert", message));
+    }
+    for (what, buffer, width) in [("the source", &source, from.width()), ("out", &out, output.width())] {
+        if buffer.item_size() != width {
+            let message = format!("{what} has elements of {} bytes; accepted are {width}", buffer.item_size());
+            return Err(invalid(py, "convert", message));
+        }
+    }
+    if out.readonly() || source.suboffsets().is_some() || out.suboffsets().is_some() {
+        return Err(invalid(py, "convert", "out is read-only, or a buffer is indirect; accepted is plain memory"));
     }
     let (Some(src_span), Some(dst_span)) = (Span::of(&source), Span::of(&out)) else {
-        return Err(invalid(py, "convert", "a buffer is empty or exceeds the address space"));
+        let (shape, strides) = (source.shape(), [source.strides(), out.strides()]);
+        let message = format!(
+            "shape {shape:?} with strides of {strides:?} bytes is empty or exceeds the address space; accepted is at least \
+             one element, in memory"
+        );
+        return Err(invalid(py, "convert", message));
     };
     if src_span.overlaps(&dst_span) {
-        return Err(invalid(py, "convert", "source and out overlap"));
+        let message = format!(
+            "out ({} bytes at {:#x}) and the source ({} bytes at {:#x}) overlap; accepted is memory of its own",
+            dst_span.len, dst_span.start, src_span.len, src_span.start
+        );
+        return Err(invalid(py, "convert", message));
     }
     // SAFETY: the buffer protocol vouches for every element of `source`, and the span holds no byte outside
     // their range; `source` keeps it alive until the end of this function.

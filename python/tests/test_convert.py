@@ -154,12 +154,36 @@ def test_writing_into_out_allocates_nothing():
         (np.zeros((3, 1), np.uint8), r"shape \(3, 1\)"),
         (np.frombuffer(b"abc", np.uint8), "read-only"),
         (bytearray(3), "bytearray"),
-        (np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (3,), (0,)), "more elements than its strides"),
+        (np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (3,), (0,)), "3 bytes and lie in 1; accepted"),
     ],
 )
 def test_an_out_that_does_not_fit_is_refused(out, named):
     with pytest.raises(damacy.InvalidArgument, match=named):
         convert(np.zeros(3, np.int16), "u8", out=out)
+
+
+@pytest.mark.parametrize(
+    ("source", "out", "said"),
+    [
+        (np.zeros((2, 3), "u2"), np.zeros((3, 2), "u1"), r"out has shape \[3, 2\]; accepted is \[2, 3\]"),
+        (np.zeros(3, "u4"), np.zeros(3, "u1"), "the source has elements of 4 bytes; accepted are 2"),
+        (np.zeros(3, "u2"), np.zeros(3, "u2"), "out has elements of 2 bytes; accepted are 1"),
+        (np.zeros(3, "u2"), np.frombuffer(b"abc", np.uint8), "read-only"),
+        (np.zeros(0, "u2"), np.zeros(0, "u1"), r"shape \[0\] .* accepted is at least one element"),
+    ],
+)
+def test_the_native_module_checks_its_buffers_again_and_says_what_it_accepts(source, out, said):
+    with pytest.raises(damacy.InvalidArgument, match=said):
+        damacy._native.convert(source, "uint16", False, out, damacy.Dtype.U8, "native", None)
+
+
+def test_the_native_module_refuses_overlap_with_both_places():
+    memory = np.arange(8, dtype="u1")
+    start = memory.ctypes.data
+    said = rf"out \(4 bytes at {start + 3:#x}\) and the source \(4 bytes at {start:#x}\) overlap; accepted"
+    with pytest.raises(damacy.InvalidArgument, match=said):
+        damacy._native.convert(memory[:4], "uint8", False, memory[3:7], damacy.Dtype.U8, "native", None)
+    assert memory.tolist() == list(range(8))
 
 
 def test_a_byte_swapped_out_is_refused():

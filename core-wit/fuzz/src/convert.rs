@@ -201,9 +201,9 @@ fn check_crop(case: &Case, level: Level, src: &Guarded) {
             assert!(dst.bytes().iter().all(|&byte| byte == UNTOUCHED), "written before {error:?}");
             let expected = match error {
                 ConvertError::TooManyAxes { .. } => rank > MAX_RANK,
-                ConvertError::OutOfSource => !inside,
-                ConvertError::OutOfDestination => !case.is_inside(&case.dst, dst_width, dst.length),
-                ConvertError::OverlappingDestination => overlaps(case),
+                ConvertError::OutOfSource(_) => !inside,
+                ConvertError::OutOfDestination(_) => !case.is_inside(&case.dst, dst_width, dst.length),
+                ConvertError::OverlappingDestination { .. } => overlaps(case),
                 _ => false,
             };
             assert!(expected && elements > 0 || rank > MAX_RANK, "refused without reason: {error:?}");

@@ -72,6 +72,12 @@ export function oneOf<T extends string>(value: unknown, what: string, words: rea
   throw invalid(`${what} is ${describe(value)}; accepted are ${words.map((word) => `"${word}"`).join(", ")}`);
 }
 
+/** True or false. */
+export function truth(value: unknown, what: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw invalid(`${what} is ${describe(value)}; accepted are true and false`);
+}
+
 /** A string. */
 export function text(value: unknown, what: string): string {
   if (typeof value === "string") return value;

@@ -35,7 +35,12 @@ export function makeConvert(core: Core, names: Names) {
     const length = bytes.length / width;
     const out = given === undefined ? newOutput(dtype, length) : checkOutput(given, dtype, length);
     const target = new Uint8Array(out.buffer, out.byteOffset, length * out.BYTES_PER_ELEMENT);
-    if (overlap(bytes, target)) throw invalid("out overlaps the source; accepted is memory of its own");
+    if (overlap(bytes, target)) {
+      throw invalid(
+        `out is written at ${place(target)} of a buffer and the source lies at ${place(bytes)} of the same: they overlap; ` +
+          "accepted is memory of its own",
+      );
+    }
 
     const step = (BLOCK_BYTES / Math.max(width, out.BYTES_PER_ELEMENT)) * width;
     core.call(({ convert }) => {
@@ -77,6 +82,8 @@ function read(from: unknown, named: unknown, byteOrder: unknown, names: Names): 
   }
   return { bytes: bytesOf(from as ArrayBuffer | ArrayBufferView, "the source"), source, order };
 }
+
+const place = ({ byteOffset, length }: Uint8Array): string => `bytes ${byteOffset} to ${byteOffset + length}`;
 
 function overlap(a: Uint8Array, b: Uint8Array): boolean {
   return a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.length && b.byteOffset < a.byteOffset + a.length;

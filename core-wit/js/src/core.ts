@@ -2,10 +2,11 @@
 //
 // After a trap the instance is dropped, and the next call starts a new one: a trap fails one call alone.
 import { instantiate, type Root } from "./component/component.js";
+import type { Error as ComponentError } from "./component/interfaces/damacy-core-types.js";
 import { DamacyError, type Status } from "./errors.js";
 
 /** The component's error cases. */
-const STATUSES: Readonly<Record<string, Status>> = {
+const STATUSES: Readonly<Record<ComponentError["tag"], Status>> = {
   "invalid-argument": "INVAL",
   "unconvertible-type": "DTYPE",
   "rank-mismatch": "RANK",
@@ -14,18 +15,6 @@ const STATUSES: Readonly<Record<string, Status>> = {
   unsupported: "UNSUPPORTED",
   internal: "INTERNAL",
 };
-
-/** What jco throws for an `error` of the component. */
-interface ComponentError {
-  tag: string;
-  val: {
-    message: string;
-    sample?: bigint;
-    array?: number;
-    path: string;
-    limit?: { name: string; value: bigint; asked?: bigint };
-  };
-}
 
 /** One component, started on first use. */
 export class Core {
@@ -76,7 +65,7 @@ function isComponentError(thrown: unknown): thrown is ComponentError {
 
 function translated({ tag, val }: ComponentError): DamacyError {
   const message = val.path === "" ? val.message : `${val.message} (at ${val.path})`;
-  return new DamacyError(STATUSES[tag] ?? "INTERNAL", message, {
+  return new DamacyError(STATUSES[tag], message, {
     sample: val.sample === undefined ? undefined : Number(val.sample),
     array: val.array,
     path: val.path === "" ? undefined : val.path,

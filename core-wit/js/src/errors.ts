@@ -1,4 +1,5 @@
 // What the component or a check of arguments refuses -> one error class with damacy's statuses.
+import type * as types from "./component/interfaces/damacy-core-types.js";
 
 /** Names and numbers of the statuses that this package reports; the numbers are those of C and Python. */
 const CODES = {
@@ -36,14 +37,10 @@ export interface Place {
   path?: string | undefined;
 }
 
-/** A limit that a call met. */
-export interface Limit {
+/** A limit that a call met: jco's, with the name that it has in JavaScript. */
+export interface Limit extends Omit<types.Limit, "name"> {
   /** The option of `limits` that sets it (`maxRank`, `memoryBytes`); `range` for sizes beyond 64 bits. */
   name: string;
-  /** Its value in force. */
-  value: bigint;
-  /** What was asked for, or the least of it where counting ended at the limit; undefined past 64 bits. */
-  asked?: bigint | undefined;
 }
 
 /** The only error that this package throws on purpose. */

@@ -27,6 +27,8 @@ export const parseMetadata = damacy.parseMetadata;
 export const objectKey = damacy.objectKey;
 /** {@inheritDoc Damacy.plan} */
 export const plan = damacy.plan;
+/** {@inheritDoc Damacy.estimate} */
+export const estimate = damacy.estimate;
 /** {@inheritDoc Damacy.dtypes} */
 export const dtypes = damacy.dtypes;
 /** {@inheritDoc Damacy.sources} */

@@ -3,6 +3,7 @@ import { describe, fields } from "./check.js";
 import { makeConvert } from "./convert.js";
 import { Core } from "./core.js";
 import { DamacyError } from "./errors.js";
+import { makeEstimate } from "./estimate.js";
 import { makeObjectKey, makeParseMetadata } from "./metadata.js";
 import { Names } from "./names.js";
 import { makePlan } from "./plan.js";
@@ -29,6 +30,7 @@ export async function load(options: { wasm: ArrayBufferView | ArrayBuffer }): Pr
     parseMetadata: makeParseMetadata(core),
     objectKey: makeObjectKey(core, names),
     plan: makePlan(core, names),
+    estimate: makeEstimate(core, names),
     dtypes: names.dtypes,
     sources: names.sources,
     memoryBytes: () => core.memoryBytes(),

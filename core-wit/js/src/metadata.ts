@@ -1,4 +1,5 @@
 // A metadata document -> the array it describes; arrays, also ones made by hand -> what the component takes.
+import type * as metadata from "./component/interfaces/damacy-core-metadata.js";
 import { describe, fields, list, oneOf, optional, text, typedArrayName, u32, u64, u64s } from "./check.js";
 import type { Core } from "./core.js";
 import { bytesOf } from "./elements.js";
@@ -37,7 +38,7 @@ export function makeParseMetadata(core: Core) {
         { limit: { name: "maxBytes", value: limits.maxBytes, asked: BigInt(bytes.length) } },
       );
     }
-    return core.call(({ metadata }) => metadata.parse(format, bytes, limits)) as ArrayMetadata;
+    return core.call(({ metadata }) => metadata.parse(format, bytes, limits));
   };
 }
 
@@ -52,12 +53,12 @@ export function makeObjectKey(core: Core, names: Names) {
         `coords has ${numbers.length} numbers; accepted are ${checked.shape.length}, the array's axes`,
       );
     }
-    return core.call(({ metadata }) => metadata.objectKey(checked as never, numbers));
+    return core.call(({ metadata }) => metadata.objectKey(checked, numbers));
   };
 }
 
 /** An array for the planner: every field read once and checked. */
-export function arrayInput(value: unknown, what: string, names: Names) {
+export function arrayInput(value: unknown, what: string, names: Names): metadata.Array {
   const array = fields(value, what);
   const key = fields(array["keyEncoding"], `${what}.keyEncoding`);
   const source = array["source"];
@@ -69,7 +70,7 @@ export function arrayInput(value: unknown, what: string, names: Names) {
     format: oneOf(array["format"], `${what}.format`, FORMATS),
     shape: u64s(array["shape"], `${what}.shape`),
     dataType: text(array["dataType"], `${what}.dataType`),
-    source: source === undefined || source === null ? undefined : names.source(source, `${what}.source`),
+    ...(source === undefined || source === null ? {} : { source: names.source(source, `${what}.source`) }),
     byteOrder: oneOf(array["byteOrder"], `${what}.byteOrder`, ["little", "big"] as const),
     layout: oneOf(array["layout"], `${what}.layout`, ["c", "f"] as const),
     levels: list(array["levels"], `${what}.levels`, u64s),

@@ -16,8 +16,8 @@ export class Names {
 
   constructor(core: Core) {
     const { outputs, sources } = core.call(({ dtypes }) => ({ outputs: dtypes.outputs(), sources: dtypes.sources() }));
-    this.dtypes = frozen(outputs.map(({ dtype, fullName, width }) => ({ dtype, fullName, width })));
-    this.sources = frozen(sources.map(({ source, fullName, width }) => ({ source, fullName, width })));
+    this.dtypes = frozen(outputs);
+    this.sources = frozen(sources);
     for (const { dtype, fullName } of this.dtypes) this.#dtypes.set(dtype, dtype).set(fullName, dtype);
     for (const { source, fullName } of this.sources) this.#sources.set(source, source).set(fullName, source);
     for (const { source, width } of this.sources) this.#widths.set(source, width);

@@ -8,4 +8,4 @@ const damacy: Damacy = await load({
   wasm: await readFile(new URL("./component/component.core.wasm", import.meta.url)),
 });
 
-export const { convert, parseMetadata, objectKey, plan, dtypes, sources, memoryBytes } = damacy;
+export const { convert, parseMetadata, objectKey, plan, estimate, dtypes, sources, memoryBytes } = damacy;

@@ -1,10 +1,14 @@
-// The types of the public API. Everything that is 64 bits wide in the component is a bigint here.
+// The types of the public API: jco's own, generated from the component's WIT, wherever there are some.
+//
+// Written here is only what jco does not know: names in full and in any case, typed arrays for elements, plain numbers
+// beside bigints in arguments, and what may be left out.
+import type * as cost from "./component/interfaces/damacy-core-cost.js";
+import type * as tables from "./component/interfaces/damacy-core-dtypes.js";
+import type * as metadata from "./component/interfaces/damacy-core-metadata.js";
+import type * as planner from "./component/interfaces/damacy-core-planner.js";
+import type { ByteOrder, Dtype, Source } from "./component/interfaces/damacy-core-types.js";
 
-/** Output types, short names. */
-export type Dtype = "f32" | "bf16" | "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64";
-
-/** Source types, short names. */
-export type Source = "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "f16" | "f32";
+export type { ByteOrder, Dtype, Source };
 
 /** The typed array that holds each output type, by short and full name. */
 export interface OutputArrays {
@@ -36,9 +40,6 @@ export type DtypeName = keyof OutputArrays;
 
 /** Names of a source type: short or full, in any case at run time. */
 export type SourceName = Exclude<DtypeName, "bf16" | "bfloat16"> | "f16" | "float16";
-
-/** Byte order of raw bytes. */
-export type ByteOrder = "little" | "big";
 
 /** What has a natural element type; `Float16Array` by its shape, for libraries that do not declare it. */
 export type ElementArray =
@@ -108,7 +109,16 @@ export interface Damacy {
    */
   plan(request: PlanRequest): Plan;
 
-  /** Every output type. */
+  /**
+   * Prices a job: chunks, bytes, waste and memory, and advice on the layout and the look-ahead where it is asked for.
+   * Exact for given boxes, where it agrees with `plan`; on average, in closed form, for crops that are drawn.
+   *
+   * @throws {DamacyError} As `plan`; `INVAL` also for a window or workers of 0, and for weights, strides or encoded
+   *   sizes that do not match the arrays.
+   */
+  estimate(request: EstimateRequest): Estimate;
+
+  /** Every output type, by value. */
   readonly dtypes: readonly DtypeInfo[];
   /** Every source type. */
   readonly sources: readonly SourceInfo[];
@@ -117,31 +127,42 @@ export interface Damacy {
   memoryBytes(): number;
 }
 
-/** An output type. */
-export interface DtypeInfo {
-  /** Short name. */
-  readonly dtype: Dtype;
-  /** `float32`, `bfloat16`, `uint8` ... */
-  readonly fullName: string;
-  /** Bytes an element. */
-  readonly width: number;
-}
-
-/** A source type. */
-export interface SourceInfo {
-  /** Short name. */
-  readonly source: Source;
-  /** `uint8` ... `float16`, `float32`. */
-  readonly fullName: string;
-  /** Bytes an element. */
-  readonly width: number;
-}
-
 /** A count, size or position of up to 64 bits: a bigint, or a number without loss (an integer from 0 to 2^53 - 1). */
 export type Integer = number | bigint;
 
 /** A list of them. */
 export type Integers = readonly Integer[] | BigUint64Array | Uint32Array | Uint16Array | Uint8Array;
+
+/** A generated type as an argument: numbers count as bigints, plain arrays as typed ones; undefined is left out. */
+export type Given<T> = T extends bigint
+  ? Integer
+  : T extends BigUint64Array
+    ? Integers
+    : T extends Float64Array
+      ? readonly number[] | Float64Array
+      : T extends Uint8Array
+        ? Uint8Array
+        : T extends readonly unknown[]
+          ? { readonly [K in keyof T]: Given<T[K]> }
+          : T extends object
+            ? { readonly [K in keyof T]: Given<T[K]> | (object extends Pick<T, K> ? undefined : never) }
+            : T;
+
+/** A generated type as an answer, which is not to be written to. */
+export type Answer<T> = T extends ArrayBufferView
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: Answer<T[K]> }
+    : T;
+
+/** What may be left out. */
+type Options<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+/** An output type. */
+export type DtypeInfo = Answer<tables.OutputInfo>;
+
+/** A source type. */
+export type SourceInfo = Answer<tables.SourceInfo>;
 
 /** A metadata document. */
 export type MetadataDocument = string | Uint8Array | ArrayBuffer | Readonly<Record<string, unknown>>;
@@ -149,130 +170,74 @@ export type MetadataDocument = string | Uint8Array | ArrayBuffer | Readonly<Reco
 /** What to parse, and limits on it. */
 export interface MetadataOptions {
   /** `v3` for `zarr.json`, `v2` for `.zarray`. */
-  format: "v2" | "v3";
-  limits?: Partial<MetadataLimits> | undefined;
+  format: metadata.Format;
+  limits?: Options<MetadataLimits> | undefined;
 }
 
-/** Limits on untrusted documents. */
-export interface MetadataLimits {
-  /** Bytes of JSON; 4 MiB by default. */
-  maxBytes: Integer;
-  /** Nesting of arrays and objects; 64 by default. */
-  maxDepth: number;
-  /** JSON values: scalars, arrays, objects and keys; 2^18 by default. */
-  maxValues: Integer;
-  /** Axes of the array; 32 by default. */
-  maxRank: number;
-  /** Codecs, over all nested chains; 64 by default. */
-  maxCodecs: number;
-}
+/** Limits on untrusted documents. Defaults: 4 MiB of JSON, 64 levels, 2^18 values, 32 axes, 64 codecs. */
+export type MetadataLimits = Given<metadata.Limits>;
 
 /** An array as the planner takes it: `ArrayMetadata`, or one made by hand. */
-export interface ArrayInput {
-  readonly format: "v2" | "v3";
-  /** Elements along each axis; may be 0. */
-  readonly shape: Integers;
-  /** The data type as the document names it: `uint16`, `float64`, `>u2`. */
-  readonly dataType: string;
-  /** The source type; undefined for a type without a conversion. */
-  readonly source?: Source | undefined;
-  /** Byte order of stored elements. */
-  readonly byteOrder: ByteOrder;
-  /** Order of elements inside a chunk: `c`, the last axis varies fastest; `f`, the first (Zarr v2 `"order": "F"`). */
-  readonly layout: "c" | "f";
-  /**
-   * Chunk shapes, outermost first: the stored object, then each level of shards that can be read in part. The last is
-   * the unit that is read and decoded. Never empty, extents at least 1, each divides the one before.
-   */
-  readonly levels: readonly Integers[];
-  /** How chunk coordinates become object keys. */
-  readonly keyEncoding: { readonly style: "default" | "v2"; readonly separator: string };
-  /** The fill value as one little-endian element; empty without a source type. */
-  readonly fillValue: Uint8Array;
-  /** Names of all codecs in order, nested ones after their parent. */
-  readonly codecs: readonly string[];
-}
+export type ArrayInput = Given<metadata.Array>;
 
 /** What `parseMetadata` answers. */
-export interface ArrayMetadata extends ArrayInput {
-  readonly shape: BigUint64Array;
-  readonly levels: readonly BigUint64Array[];
+export type ArrayMetadata = Answer<metadata.Array>;
+
+/** What every batch looks like; the output type by any of its names. */
+export interface BatchSpec extends Omit<Given<planner.BatchSpec>, "dtype"> {
+  readonly dtype: DtypeName;
 }
+
+/** Limits on one call. Defaults: 64 MiB of working memory and answer, 2^20 chunk uses. */
+export type PlanLimits = Given<planner.Limits>;
+
+/** One crop. */
+export type Sample = Given<planner.Sample>;
 
 /** A window of samples, in order, `spec.samples` to a batch; the last batch may be partial. */
-export interface PlanRequest {
-  /** What every batch looks like: samples a batch, extents of each sample, output type. */
-  spec: { samples: Integer; shape: Integers; dtype: DtypeName };
-  /** The arrays that samples index. */
-  arrays: readonly ArrayInput[];
-  /** The crops: index into `arrays`, and half-open bounds for each axis, in stored axis order. */
-  samples: readonly { array: number; bounds: readonly (readonly [Integer, Integer])[] }[];
-  /** Chunks known to be missing, by coordinates in the grid of the array's last level: they become fills. */
-  missing?: readonly { array: number; coords: Integers }[] | undefined;
-  /** Encoded bytes / decoded bytes for each array; left out if unknown. */
-  encodedRatios?: readonly number[] | Float64Array | undefined;
-  /** Bytes of working memory and answer (64 MiB by default); chunk uses (2^20 by default). */
-  limits?: { memoryBytes?: Integer | undefined; maxChunks?: Integer | undefined } | undefined;
+export interface PlanRequest
+  extends
+    Pick<Given<planner.Request>, "arrays" | "samples">,
+    Options<Pick<Given<planner.Request>, "missing" | "encodedRatios">> {
+  readonly spec: BatchSpec;
+  readonly limits?: Options<PlanLimits> | undefined;
 }
 
-/**
- * A window's plan.
- *
- * Chunk `c` lies at `coords[c * rank ..][.. rank]` in the grid of its array's last level. Use `u` belongs to sample
- * `uses[u]` and copies the box of `useExtents[u * rank ..]` elements that starts at `useSources[u * rank ..]` inside
- * the chunk to `useTargets[u * rank ..]` inside the sample.
- */
-export interface Plan {
-  /** Axes of every box. */
-  readonly rank: number;
-  /** Unique chunks in reading order, fills included. */
-  readonly chunks: readonly PlannedChunk[];
-  /** Chunk coordinates. */
-  readonly coords: BigUint64Array;
-  /** Sample of each use. */
-  readonly uses: Uint32Array;
-  /** Start of each use inside its chunk, elements. */
-  readonly useSources: BigUint64Array;
-  /** Extent of each use, elements. */
-  readonly useExtents: BigUint64Array;
-  /** Start of each use inside its sample, elements. */
-  readonly useTargets: BigUint64Array;
-  /** The figures. */
-  readonly totals: PlanTotals;
-}
+/** A window's plan. */
+export type Plan = Answer<planner.Plan>;
 
 /** One unique chunk. */
-export interface PlannedChunk {
-  /** Index into the request's arrays. */
-  readonly array: number;
-  /** First of its uses. */
-  readonly firstUse: number;
-  /** How many uses follow. */
-  readonly useCount: number;
-  /** True if the caller reported it missing: its uses are fills. */
-  readonly missing: boolean;
-}
+export type PlannedChunk = Answer<planner.Chunk>;
 
 /** What a plan costs, in bytes unless said otherwise. */
-export interface PlanTotals {
-  /** Elements of all samples. */
-  readonly elements: bigint;
-  /** Those elements in the output type. */
-  readonly outputBytes: bigint;
-  /** One whole batch in the output type. */
-  readonly batchBytes: bigint;
-  /** The crops in their source types. */
-  readonly neededBytes: bigint;
-  /** Unique chunks to decode, fills excluded, decoded size. */
-  readonly decodedBytes: bigint;
-  /** Encoded size of those chunks, if ratios were given. */
-  readonly readBytes?: bigint | undefined;
-  /** Largest decoded chunk. */
-  readonly largestChunkBytes: bigint;
-  /** Host memory to run the window at once. */
-  readonly memoryBytes: bigint;
-  /** decodedBytes / neededBytes; below 1 where samples overlap. */
-  readonly decodeWaste: number;
-  /** readBytes / neededBytes, if known. */
-  readonly readWaste?: number | undefined;
+export type PlanTotals = Answer<planner.Totals>;
+
+/** Which crops a job takes. */
+export type Crops = Given<cost.Crops>;
+
+/** What is known of the encoded sizes of an array's chunks. */
+export type Encoded = Given<cost.Encoded>;
+
+/**
+ * One job to price. Defaults: all arrays drawn alike, no encoded size known, a window of 64 samples, one decode at a time,
+ * 1 GiB of memory, no chunk cache, no advice.
+ */
+export interface EstimateRequest
+  extends
+    Pick<Given<cost.Request>, "arrays" | "crops">,
+    Options<Omit<Given<cost.Request>, "spec" | "arrays" | "crops" | "limits">> {
+  readonly spec: BatchSpec;
+  readonly limits?: Options<PlanLimits> | undefined;
 }
+
+/** What a job costs. `outputBytes` is in the order of `dtypes`. */
+export type Estimate = Answer<cost.Report>;
+
+/** The current layout of an array and the best one found. */
+export type LayoutAdvice = Answer<cost.LayoutAdvice>;
+
+/** A layout and what crops cost with it. */
+export type Layout = Answer<cost.Layout>;
+
+/** How far to look ahead. */
+export type LookAheadAdvice = Answer<cost.LookAheadAdvice>;

@@ -10,7 +10,7 @@ const wasm = readFileSync(fileURLToPath(import.meta.resolve("damacy/component.co
 const document = readFileSync(new URL("../../../tests/metadata/base-v3.json", import.meta.url), "utf8");
 
 test("10,000 calls of each function leave the memory's size constant", async () => {
-  const { convert, parseMetadata, objectKey, plan, memoryBytes } = await load({ wasm });
+  const { convert, parseMetadata, objectKey, plan, estimate, memoryBytes } = await load({ wasm });
   const ignore = (call) => {
     try {
       call();
@@ -41,6 +41,8 @@ test("10,000 calls of each function leave the memory's size constant", async () 
     () => ignore(() => parseMetadata(document.slice(0, -9), { format: "v3" })),
     () => objectKey(array, [1, 2]),
     () => plan(request),
+    () => estimate({ spec: request.spec, arrays: [array], crops: { tag: "uniform" }, adviseLookAhead: true }),
+    () => ignore(() => estimate({ spec: request.spec, arrays: [array], crops: { tag: "grid", val: [0, 1] } })),
     () =>
       ignore(() =>
         plan({

@@ -74,7 +74,7 @@ test("the README's example says what it does", () => {
       /^console\.log\((.*)\); +\/\/ (.*)$/gm,
       (_, values, words) => (said++, `assert.deepEqual([${values}], [${words.split(" ")}]);`),
     );
-  assert.equal(said, 6);
+  assert.equal(said, 7);
   writeFileSync(
     join(project, "example.js"),
     `import assert from "node:assert/strict";\n${checked}\nconsole.log("ran");\n`,

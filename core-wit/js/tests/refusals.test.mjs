@@ -130,7 +130,9 @@ test("memory that overlaps", () => {
     refused(
       () => convert(new Uint8Array(buffer, from, 4), "i8", { out: new Int8Array(buffer, to, 4) }),
       "INVAL",
-      "overlaps",
+      `out is written at bytes ${to} to ${to + 4}`,
+      `the source lies at bytes ${from} to ${from + 4}`,
+      "overlap",
     );
     assert.deepEqual(all, new Uint8Array(12).fill(7));
   }

@@ -2,12 +2,15 @@
 import {
   convert,
   DamacyError,
+  estimate,
   objectKey,
   parseMetadata,
   plan,
   type ArrayMetadata,
   type Dtype,
   type DtypeName,
+  type Estimate,
+  type EstimateRequest,
   type Plan,
   type Status,
 } from "damacy";
@@ -56,6 +59,29 @@ const made: Plan = plan({
 const waste: number = made.totals.decodeWaste;
 const size: bigint = made.totals.batchBytes;
 const read: bigint | undefined = made.totals.readBytes;
+const job: EstimateRequest = {
+  spec: { samples: 8, shape: [4, 4n], dtype: "uint8" },
+  arrays: [array],
+  crops: { tag: "grid", val: [2, 2] },
+  encoded: [{ tag: "ratio", val: 0.5 }, { tag: "chunks", val: [1, 2n] }, { tag: "unknown" }],
+  window: 64,
+  limits: { maxChunks: 10 },
+};
+const priced: Estimate = estimate(job);
+estimate({ ...job, crops: { tag: "boxes", val: [{ array: 0, bounds: [[0, 4n]] }] }, weights: undefined });
+const shape: bigint | undefined = priced.layout?.best.levels[0]?.[0];
+const certain: "exact" | "expected" | "approximate" = priced.certainty;
+const steps: readonly { readonly samples: bigint; readonly decodeWaste: number }[] = priced.lookAhead?.steps ?? [];
+// @ts-expect-error: no such crops
+estimate({ ...job, crops: { tag: "random" } });
+// @ts-expect-error: the crops must be said
+estimate({ spec: job.spec, arrays: [] });
+// @ts-expect-error: a typo
+estimate({ ...job, windows: 3 });
+// @ts-expect-error: answers are not to be written to
+priced.samples = 3n;
+// @ts-expect-error: levels are lists of extents
+plan({ spec: job.spec, arrays: [{ ...array, levels: ["4"] }], samples: [] });
 const key: string = objectKey(array, [0, 1n]);
 try {
   plan({ spec: { samples: 1, shape: [], dtype: "u8" }, arrays: [], samples: [] });
@@ -68,4 +94,4 @@ try {
 }
 const damacy: Promise<Damacy> = load({ wasm: new Uint8Array(8) });
 const short: Dtype[] = (await damacy).dtypes.map(({ dtype }) => dtype);
-void [bytes, wide, brain, halves, raw, out, some, wrongArray, extent, waste, size, read, key, short];
+void [shape, certain, steps, bytes, wide, brain, halves, raw, out, some, wrongArray, extent, waste, size, read, key, short];

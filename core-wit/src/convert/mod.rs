@@ -27,7 +27,7 @@ mod walk;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod x86;
 
-pub use error::ConvertError;
+pub use error::{ConvertError, Reach};
 pub use flat::{LARGE_BYTES, copy_past_caches};
 pub use level::{LEVEL_VARIABLE, Level, UnknownLevel};
 
@@ -83,7 +83,7 @@ pub struct Crop<'a> {
 
 /// Where converted rows go: a plain slice, or memory that several threads fill in disjoint rows.
 ///
-/// The valid offsets are one contiguous range. Kernels ask only for bytes that belong to elements of their
+/// The valid offsets are those from 0 to [`RowSink::bytes`]. Kernels ask only for bytes that belong to elements of their
 /// box: first for its two outermost elements (nothing is written), then for each row, once.
 ///
 /// # Safety
@@ -92,6 +92,9 @@ pub struct Crop<'a> {
 pub unsafe trait RowSink {
     /// The first of some rows, or `None` if they are not wholly inside the destination.
     fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8>;
+
+    /// Bytes of the destination.
+    fn bytes(&self) -> usize;
 
     /// The `len` bytes at `offset`, or `None` if they are not wholly inside the destination.
     fn row(&mut self, offset: usize, len: usize) -> Option<&mut [u8]> {
@@ -115,6 +118,10 @@ unsafe impl RowSink for &mut [u8] {
     fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8> {
         let end = end_of_rows(offset, len, step, rows)?;
         self.get_mut(offset..end).map(<[u8]>::as_mut_ptr)
+    }
+
+    fn bytes(&self) -> usize {
+        self.len()
     }
 }
 
@@ -217,7 +224,7 @@ impl Kernel {
             // One row has no step; several lie in the order of their addresses.
             let step = dst_step as usize;
             return walk.planes(|from, to| {
-                let dst = sink.rows(to, dst_len, step, rows).ok_or(ConvertError::OutOfDestination)?;
+                let dst = sink.rows(to, dst_len, step, rows).ok_or_else(|| refused(to, dst_len, sink.bytes()))?;
                 let src = src.as_ptr().wrapping_add(from);
                 let plane = Rows { src, src_step, dst, dst_step, rows, len: row.len };
                 // SAFETY: the check found the whole box inside the source, which is borrowed and so is not written, and
@@ -228,7 +235,7 @@ impl Kernel {
         }
         let mut block = Block::new();
         walk.rows(|from, to| {
-            let dst = sink.row(to, dst_len).ok_or(ConvertError::OutOfDestination)?;
+            let dst = checked_row(sink, to, dst_len)?;
             self.gathered_row(src, from, row.src_stride, dst, &mut block);
             Ok(())
         })
@@ -249,7 +256,7 @@ impl Kernel {
     ) -> Result<(), ConvertError> {
         let (src_width, dst_width) = (self.source.width(), self.output.width());
         if element.len() != src_width {
-            return Err(ConvertError::RaggedSource { bytes: element.len(), width: src_width });
+            return Err(ConvertError::WrongElement { bytes: element.len(), width: src_width });
         }
         let mut converted = [0; 8];
         let converted = &mut converted[..dst_width];
@@ -264,13 +271,13 @@ impl Kernel {
         let Row { len, dst_stride, .. } = walk.row();
         if dst_stride == dst_width as isize {
             return walk.rows(|_, to| {
-                repeat(converted, sink.row(to, len * dst_width).ok_or(ConvertError::OutOfDestination)?);
+                repeat(converted, checked_row(sink, to, len * dst_width)?);
                 Ok(())
             });
         }
         walk.rows(|_, mut to| {
             for _ in 0..len {
-                sink.row(to, dst_width).ok_or(ConvertError::OutOfDestination)?.copy_from_slice(converted);
+                checked_row(sink, to, dst_width)?.copy_from_slice(converted);
                 to = to.wrapping_add_signed(dst_stride);
             }
             Ok(())
@@ -304,7 +311,7 @@ impl Kernel {
                 gather(src_width, self.swap, src, from, row.src_stride, gathered);
                 self.flat.run(gathered, converted);
                 for element in converted.chunks_exact(dst_width) {
-                    sink.row(to, dst_width).ok_or(ConvertError::OutOfDestination)?.copy_from_slice(element);
+                    checked_row(sink, to, dst_width)?.copy_from_slice(element);
                     to = to.wrapping_add_signed(row.dst_stride);
                 }
                 from = from.wrapping_add_signed((n as isize).wrapping_mul(row.src_stride));
@@ -312,6 +319,19 @@ impl Kernel {
             Ok(())
         })
     }
+}
+
+/// A row of a box that the check has found inside the destination.
+#[inline]
+fn checked_row(sink: &mut impl RowSink, offset: usize, len: usize) -> Result<&mut [u8], ConvertError> {
+    let bytes = sink.bytes();
+    sink.row(offset, len).ok_or_else(|| refused(offset, len, bytes))
+}
+
+/// A destination's refusal of some of its own bytes.
+#[cold]
+fn refused(offset: usize, len: usize, bytes: usize) -> ConvertError {
+    ConvertError::OutOfDestination(Reach::of(offset, len, bytes))
 }
 
 /// Elements on their way through the stack.

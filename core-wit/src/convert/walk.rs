@@ -4,29 +4,37 @@
 //! destination are flipped, axes are ordered by destination stride, and neighbours that are contiguous in
 //! source and destination are merged. Elements do not depend on each other, so only speed changes.
 
-use super::{ConvertError, Crop, MAX_RANK, RowSink};
+use super::{ConvertError, Crop, MAX_RANK, Reach, RowSink};
 
-/// Bytes that a box touches: first, and one past the last.
+/// Offsets of the bytes that a box touches: first, and one past the last.
 struct Span {
-    first: usize,
-    end: usize,
+    first: i128,
+    end: i128,
 }
 
 impl Span {
-    /// The span of a box with no empty axis; `None` if it leaves `0..=usize::MAX`.
-    fn new(offset: usize, extent: &[u64], strides: &[isize], width: usize) -> Option<Span> {
+    /// The span of a box with no empty axis.
+    fn new(offset: usize, extent: &[u64], strides: &[isize], width: usize) -> Span {
         let mut first = offset as i128;
         let mut end = offset as i128 + width as i128;
         for (&extent, &stride) in extent.iter().zip(strides) {
             // At most (2^64 - 1) * 2^63, which an i128 holds; their sum may not.
             let reach = i128::from(extent.saturating_sub(1)) * stride as i128;
             if reach < 0 {
-                first = first.checked_add(reach)?;
+                first = first.saturating_add(reach);
             } else {
-                end = end.checked_add(reach)?;
+                end = end.saturating_add(reach);
             }
         }
-        Some(Span { first: usize::try_from(first).ok()?, end: usize::try_from(end).ok()? })
+        Span { first, end }
+    }
+
+    /// First offset and end, if the span lies in so many bytes.
+    fn inside(&self, bytes: usize) -> Result<(usize, usize), Reach> {
+        if self.first >= 0 && self.end <= bytes as i128 {
+            return Ok((self.first as usize, self.end as usize));
+        }
+        Err(Reach::between(self.first, self.end, bytes))
     }
 }
 
@@ -42,8 +50,9 @@ pub(super) fn check(
     sink: &mut impl RowSink,
 ) -> Result<bool, ConvertError> {
     let rank = crop.extent.len();
-    if crop.src_strides.len() != rank || crop.dst_strides.len() != rank {
-        return Err(ConvertError::RankMismatch);
+    let (src_strides, dst_strides) = (crop.src_strides.len(), crop.dst_strides.len());
+    if src_strides != rank || dst_strides != rank {
+        return Err(ConvertError::RankMismatch { extent: rank, src_strides, dst_strides });
     }
     if rank > MAX_RANK {
         return Err(ConvertError::TooManyAxes { rank });
@@ -52,17 +61,18 @@ pub(super) fn check(
         return Ok(false);
     }
     let source = Span::new(crop.src_offset, crop.extent, crop.src_strides, src_width);
-    if source.is_none_or(|span| span.end > src_len) {
-        return Err(ConvertError::OutOfSource);
+    source.inside(src_len).map_err(ConvertError::OutOfSource)?;
+    let span = Span::new(crop.dst_offset, crop.extent, crop.dst_strides, dst_width);
+    let (first, end) = span.inside(sink.bytes()).map_err(ConvertError::OutOfDestination)?;
+    if sink.row(first, dst_width).is_none() || sink.row(end - dst_width, dst_width).is_none() {
+        return Err(ConvertError::OutOfDestination(Reach::of(first, end - first, sink.bytes())));
     }
-    let span =
-        Span::new(crop.dst_offset, crop.extent, crop.dst_strides, dst_width).ok_or(ConvertError::OutOfDestination)?;
-    if sink.row(span.first, dst_width).is_none() || sink.row(span.end - dst_width, dst_width).is_none() {
-        return Err(ConvertError::OutOfDestination);
-    }
-    let needed = crop.extent.iter().try_fold(dst_width as u64, |bytes, &extent| bytes.checked_mul(extent));
-    if needed.is_none_or(|needed| needed > (span.end - span.first) as u64) {
-        return Err(ConvertError::OverlappingDestination);
+    let (needed, room) = (
+        crop.extent.iter().fold(dst_width as u64, |bytes, &extent| bytes.saturating_mul(extent)),
+        (end - first) as u64,
+    );
+    if needed > room {
+        return Err(ConvertError::OverlappingDestination { needed, room });
     }
     Ok(true)
 }

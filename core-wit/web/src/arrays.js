@@ -2,8 +2,6 @@
 //
 // The form's fields become a Zarr v3 document, which the component parses: what it accepts is what counts.
 
-import { product } from "./extents.js";
-
 const NAMES = { u: "uint", i: "int", f: "float" };
 /** `u16` -> `uint16`. */
 export const fullName = (type) => type.replace(/^(bf|[uif])/, (letter) => (letter === "bf" ? "bfloat" : NAMES[letter]));
@@ -74,6 +72,3 @@ export function firstCrop(shape, chunk) {
     return extent === 0n ? 1n : wanted < extent ? wanted : extent;
   });
 }
-
-/** Bytes of one decoded chunk. */
-export const chunkBytes = (chunk, width) => product(chunk) * BigInt(width);

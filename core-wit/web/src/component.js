@@ -12,19 +12,18 @@ async function moduleBytes() {
 /** Compiles and starts the component. */
 export async function loadComponent() {
   const wasm = await moduleBytes();
-  const { convert, parseMetadata, plan, dtypes, sources } = await load({ wasm });
+  const { convert, parseMetadata, plan, estimate, dtypes, sources } = await load({ wasm });
   const bytesView = (elements) => new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength);
   return {
     moduleBytes: wasm.byteLength,
     outputs: dtypes,
     sources,
-    /** Bytes an element of each source type. */
-    widths: Object.fromEntries(sources.map(({ source, width }) => [source, width])),
     /** Little-endian bytes of elements -> those of the converted elements. */
     convert: (source, output, elements) => bytesView(convert(elements, output, { source })),
     /** A document, as text or bytes -> the array. */
     parse: (format, document) => parseMetadata(document, { format }),
     plan,
+    estimate,
   };
 }
 

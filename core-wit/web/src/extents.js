@@ -49,6 +49,3 @@ export function factor(number) {
   if (number >= 1000) return `${count(Math.round(number))}×`;
   return `${number >= 100 ? number.toFixed(0) : number.toFixed(2)}×`;
 }
-
-/** The product. */
-export const product = (extents) => extents.reduce((a, b) => a * b, 1n);

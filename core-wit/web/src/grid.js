@@ -92,7 +92,8 @@ export function drawGrid(fields, plan, axes, width) {
     }
   }
   const drawn = fields.samples.slice(0, MOST_CROPS);
-  const crops = drawn.map((bounds, index) => cropOf(bounds, index, axes, x, y, drawn.length));
+  const crops = drawn.map((bounds) => cropOf(bounds, axes, x, y));
+  const numbered = drawn.length > 1 && drawn.length <= MOST_NUMBERED;
   const description = describe(fields, plan, axes, found);
   const svg = s(
     "svg",
@@ -107,35 +108,38 @@ export function drawGrid(fields, plan, axes, width) {
     ...cells.map((paths, shade) => s("path", { class: `touched shade-${shade + 1}`, d: paths.join("") })),
     lines(x, y, (axis) => axis.chunk, "chunk-lines"),
     lines(x, y, fields.levels.length > 1 && ((axis) => axis.shard || axis.extent), "shard-lines"),
+    ...crops.map(({ rect }) => rect),
     ...labels,
-    ...crops,
+    ...(numbered ? crops.map(tagOf) : []), // over all crops, so that none hides another's number
     s("rect", { class: "frame", width: w.toFixed(1), height: height.toFixed(1) }),
   );
   const fine = [x, y].some((axis) => axis.chunk < axis.extent && axis.chunk * axis.scale < CLOSEST);
   return { svg, description, fine, undrawn: fields.samples.length - drawn.length };
 }
 
-function cropOf(bounds, index, [vertical, horizontal], x, y, total) {
+function cropOf(bounds, [vertical, horizontal], x, y) {
   const [left, right] = horizontal === undefined ? [0, 1] : bounds[horizontal].map(Number);
   const [top, bottom] = vertical === undefined ? [0, 1] : bounds[vertical].map(Number);
+  const place = { x: x.at(left).toFixed(1), y: y.at(top).toFixed(1) };
   const rect = s("rect", {
     class: "crop",
-    x: x.at(left).toFixed(1),
-    y: y.at(top).toFixed(1),
+    ...place,
     width: Math.max(x.at(right) - x.at(left), 1).toFixed(1),
     height: Math.max(y.at(bottom) - y.at(top), 1).toFixed(1),
   });
-  if (total > MOST_NUMBERED || total === 1) return s("g", {}, rect);
-  const [tagX, tagY] = [x.at(left), y.at(top)];
+  return { rect, place };
+}
+
+/** The number of a crop, in its corner. */
+function tagOf({ place: { x, y } }, index) {
   const wide = index > 8 ? 21 : 15;
   return s(
     "g",
     {},
-    rect,
-    s("rect", { class: "tag", x: tagX.toFixed(1), y: tagY.toFixed(1), width: wide, height: 15 }),
+    s("rect", { class: "tag", x, y, width: wide, height: 15 }),
     s(
       "text",
-      { class: "tag-text", x: (tagX + wide / 2).toFixed(1), y: (tagY + 11.5).toFixed(1), "text-anchor": "middle" },
+      { class: "tag-text", x: (Number(x) + wide / 2).toFixed(1), y: (Number(y) + 11.5).toFixed(1), "text-anchor": "middle" },
       String(index + 1),
     ),
   );

@@ -73,9 +73,9 @@ function fault(reason) {
 addEventListener("error", (event) => fault(event.error ?? event.message));
 addEventListener("unhandledrejection", (event) => fault(event.reason));
 
-/** Takes a proposed chunk shape. The button that did it is gone afterwards, so the focus goes to what holds it. */
-function adopt(chunk) {
-  set({ chunk });
+/** Takes an advised layout. The button that did it is gone afterwards, so the focus goes to what holds it. */
+function adopt(layout) {
+  set(layout);
   byId("better").focus({ preventScroll: true });
 }
 

@@ -1,34 +1,38 @@
 // The plan panel: state -> figures, drawing, bytes a batch, and the chunk shape that would waste less.
+//
+// Every number is the component's; here they get words.
 
 import { isRefusal } from "./component.js";
 import { byId, h } from "./dom.js";
 import { bytes, count, counted, factor, formatExtents, times } from "./extents.js";
 import { drawGrid } from "./grid.js";
-import { FieldError, alternatives, batchBytes, plan, python, readFields } from "./planning.js";
+import { FieldError, advice, batchBytes, plan, price, python, readFields } from "./planning.js";
 
 /** Fields that an error can be about. */
 const FIELDS = ["shape", "chunk", "shard", "crop", "batch", "window", "start", "ratio"];
-/** Milliseconds of planning between two looks at the keyboard. */
-const SLICE = 12;
 
-let run = 0; // the newest call; an older one stops at its next slice
+let run = 0; // the newest call; the advice for an older one is not asked for
 let shown; // what the drawing needs to be drawn again
 
-/** Ends the proposals under way: the fields have changed. */
+/** The advice shown is that for other fields. */
 export function outdated() {
   run += 1;
   byId("better").setAttribute("aria-busy", "true");
 }
 
-/** Plans and shows. `adopt(chunk)` takes a proposed chunk shape. Returns the sentence for screen readers. */
+/** Plans, prices and shows. `adopt(fields)` takes an advised layout. Returns the sentence for screen readers. */
 export function showPlan(state, component, adopt) {
   outdated();
   for (const field of FIELDS) setError(field, "");
   let fields;
   let planned;
+  let report;
+  let outputs;
   try {
     fields = readFields(state, component);
     planned = plan(component, fields);
+    report = price(component, fields);
+    outputs = batchBytes(component, fields);
   } catch (error) {
     if (!(error instanceof FieldError) && !isRefusal(error)) throw error;
     setError(error.field ?? "crop", error.message);
@@ -39,17 +43,16 @@ export function showPlan(state, component, adopt) {
   }
   byId("plan-results").classList.remove("stale");
   byId("plan-stale").hidden = true;
-  showFigures(fields, planned);
+  showFigures(fields, report);
   chooseAxes(state, fields);
   shown = { fields, planned };
   redraw(state);
-  showBatchBytes(batchBytes(component, fields), fields);
+  showBatchBytes(outputs, fields);
   byId("python").textContent = python(fields);
-  propose(component, fields, planned, adopt);
-  const { totals } = planned;
-  const read = totals.readWaste === undefined ? "read waste unknown" : `read waste ${factor(totals.readWaste)}`;
-  const touched = `${counted(planned.chunks.length, "chunk")} touched`;
-  return `Decode waste ${factor(totals.decodeWaste)}, ${read}, ${touched}, ${bytes(totals.batchBytes)} a batch.`;
+  advise(component, fields, report, adopt);
+  const read = report.readWaste === undefined ? "read waste unknown" : `read waste ${factor(report.readWaste)}`;
+  const touched = `${counted(report.chunks, "chunk")} touched`;
+  return `Decode waste ${factor(report.decodeWaste)}, ${read}, ${touched}, ${bytes(report.host.batchBytes)} a batch.`;
 }
 
 function setError(field, message) {
@@ -62,24 +65,24 @@ function figure(id, value, detail) {
   byId(`${id}-detail`).textContent = detail;
 }
 
-function showFigures(fields, { totals, chunks, uses }) {
+function showFigures(fields, report) {
   const crops = fields.samples.length === 1 ? "1 crop needs" : `${fields.samples.length} crops need`;
   figure(
     "decode-waste",
-    factor(totals.decodeWaste),
-    `${bytes(totals.decodedBytes)} decoded for the ${bytes(totals.neededBytes)} that ${crops}`,
+    factor(report.decodeWaste),
+    `${bytes(report.decodedBytes)} decoded for the ${bytes(report.neededBytes)} that ${crops}`,
   );
-  byId("read-waste").classList.toggle("word", totals.readWaste === undefined);
-  if (totals.readWaste === undefined)
+  byId("read-waste").classList.toggle("word", report.readWaste === undefined);
+  if (report.readWaste === undefined)
     figure("read-waste", "unknown", "it needs the encoded size, as a ratio to the decoded size: 0.4, 40%");
   else
-    figure("read-waste", factor(totals.readWaste), `${bytes(totals.readBytes)} read for ${bytes(totals.neededBytes)}`);
+    figure("read-waste", factor(report.readWaste), `${bytes(report.readBytes)} read for ${bytes(report.neededBytes)}`);
   figure(
     "chunks-touched",
-    count(chunks.length),
-    `${bytes(totals.largestChunkBytes)} each decoded, used ${counted(uses.length, "time")}`,
+    count(report.chunks),
+    `${bytes(report.largestChunkBytes)} each decoded, used ${counted(report.uses, "time")}`,
   );
-  figure("batch-size", bytes(totals.batchBytes), `${fields.batch} × ${times(fields.crop)} in ${fields.output}`);
+  figure("batch-size", bytes(report.host.batchBytes), `${fields.batch} × ${times(fields.crop)} in ${fields.output}`);
 }
 
 function chooseAxes(state, fields) {
@@ -143,49 +146,40 @@ function showBatchBytes(outputs, fields) {
   );
 }
 
-/** Asks the planner about other chunk shapes, between two looks at the keyboard, and shows the best. */
-function propose(component, fields, planned, adopt) {
+/** Asks the component for its advice once the figures are on the screen, and shows it. */
+function advise(component, fields, report, adopt) {
   const mine = run;
-  const work = alternatives(component, fields);
-  const step = () => {
+  setTimeout(() => {
     if (mine !== run) return;
-    const until = performance.now() + SLICE;
-    for (;;) {
-      const { done, value } = work.next();
-      if (done) return showProposal(value, fields, planned, adopt);
-      if (performance.now() > until) break;
+    let advised;
+    let refusal;
+    try {
+      advised = advice(component, fields);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refusal = error.message;
     }
-    setTimeout(step);
-  };
-  setTimeout(step);
+    byId("better").setAttribute("aria-busy", "false");
+    const current = { levels: fields.levels, report, current: true };
+    byId("better-words").replaceChildren(...(refusal === undefined ? adviceWords(advised, current) : [refusal]));
+    const rows = [current, ...(advised ? [advised] : [])];
+    byId("better-rows").replaceChildren(...rows.map((one) => layoutRow(one, adopt)));
+  });
 }
 
-function showProposal({ tried, refused, found }, fields, planned, adopt) {
-  byId("better").setAttribute("aria-busy", "false");
-  const now = planned.totals;
-  const chunk = fields.levels.at(-1);
-  const better = found.filter((one) => one.totals.decodeWaste < now.decodeWaste);
-  const words = byId("better-words");
-  const inShard = fields.levels.length > 1 ? " that divide the shard" : "";
-  const beyond = refused ? `; ${refused} need more chunks than this page plans` : "";
-  const size = `none under ${bytes(fields.least)} decoded`;
-  const asked = `${counted(tried, "other shape")}${inShard}, ${size}, planned with the same crops${beyond}.`;
-  if (better.length) {
-    const [best] = better;
-    words.replaceChildren(
-      h("b", {}, times(best.chunk)),
-      ` would decode ${bytes(best.totals.decodedBytes)} instead of ${bytes(now.decodedBytes)}: `,
-      `${factor(best.totals.decodeWaste)} instead of ${factor(now.decodeWaste)}, `,
-      `in ${counted(best.chunks, "chunk")} of ${bytes(best.totals.largestChunkBytes)}.`,
-    );
-  } else {
-    words.replaceChildren(
-      tried ? "No other shape asked about wastes less." : "No other shape is large enough to ask about.",
-    );
-  }
-  byId("better-asked").textContent = asked;
-  const current = { chunk, totals: now, chunks: planned.chunks.length, current: true };
-  byId("better-rows").replaceChildren(...[current, ...better.slice(0, 4)].map((one) => proposalRow(one, adopt)));
+function adviceWords(advised, { levels: stored, report: now }) {
+  if (!advised) return ["No other shape costs less by 5 % or more."];
+  const { levels, report } = advised;
+  const less = report.decodeWaste < now.decodeWaste;
+  const unsharded = stored.length > 1 ? " without shards" : "";
+  const inShards = levels.length > 1 ? ` in shards of ${times(levels[0])}` : unsharded;
+  const pieces = `in ${counted(report.chunks, "chunk")} of ${bytes(report.largestChunkBytes)}`;
+  return [
+    h("b", {}, times(levels.at(-1))),
+    `${inShards} would decode ${bytes(report.decodedBytes)} instead of ${bytes(now.decodedBytes)}: `,
+    `${factor(report.decodeWaste)} instead of ${factor(now.decodeWaste)}, ${pieces}`,
+    less ? "." : ` instead of ${count(now.chunks)}: fewer chunks, which cost something each, not fewer bytes.`,
+  ];
 }
 
 /** Extents as a table has room for them: lines break after a sign only. */
@@ -194,7 +188,13 @@ function breakable(extents) {
   return extents.flatMap((extent, axis) => (axis + 1 < extents.length ? [`${extent}×`, h("wbr")] : [String(extent)]));
 }
 
-function proposalRow({ chunk, totals, chunks, current }, adopt) {
+function layoutRow({ levels, report, current }, adopt) {
+  const chunk = levels.at(-1);
+  const shards = levels.slice(0, -1);
+  const fields = {
+    chunk: formatExtents([...chunk]),
+    shard: shards.map((level) => formatExtents([...level])).join(" / "),
+  };
   const action = current
     ? h("span", { class: "muted" }, "now")
     : h(
@@ -202,7 +202,7 @@ function proposalRow({ chunk, totals, chunks, current }, adopt) {
         {
           type: "button",
           class: "small",
-          onclick: () => adopt(formatExtents(chunk)),
+          onclick: () => adopt(fields),
           "aria-label": `Try chunk shape ${times(chunk)}`,
         },
         "Try",
@@ -210,10 +210,10 @@ function proposalRow({ chunk, totals, chunks, current }, adopt) {
   return h(
     "tr",
     { class: current ? "chosen" : undefined },
-    h("th", { scope: "row" }, ...breakable(chunk)),
-    h("td", {}, factor(totals.decodeWaste)),
-    h("td", {}, count(chunks)),
-    h("td", {}, bytes(totals.largestChunkBytes)),
+    h("th", { scope: "row" }, ...breakable([...chunk])),
+    h("td", {}, factor(report.decodeWaste)),
+    h("td", {}, count(report.chunks)),
+    h("td", {}, bytes(report.largestChunkBytes)),
     h("td", {}, action),
   );
 }

@@ -1,15 +1,12 @@
-// The form's fields -> the planner's answers. The planner is the component; nothing is planned here.
+// The form's fields -> the component's answers. Nothing is planned, priced or advised here.
 
-import { chunkBytes, documentOf, fullName } from "./arrays.js";
-import { candidates } from "./candidates.js";
+import { documentOf, fullName } from "./arrays.js";
 import { isRefusal } from "./component.js";
 import { parseExtents } from "./extents.js";
 import { randomCrops } from "./random.js";
 
 /** Limits of one plan on this page: what a phone answers at once. */
 export const LIMITS = { memoryBytes: 64 << 20, maxChunks: 1 << 17 };
-/** Chunk uses of a plan with another chunk shape: all of up to 256 such plans should take a second or two. */
-const ALTERNATIVE_CHUNKS = 1 << 15;
 /** Samples of one window. */
 export const MOST_SAMPLES = 4096;
 
@@ -75,11 +72,7 @@ export function readFields(state, component) {
     state.mode === "random"
       ? randomCrops(shape, crop, batch * window, state.seed.trim())
       : [givenCrop(state, shape, crop)];
-  // Nothing under the size asked for, but an array whose chunks are smaller already may keep to its size.
-  const now = chunkBytes(chunk, component.widths[array.source]);
-  const asked = BigInt(wholeNumber(state, "least", "Smallest chunk", 1, 999_999_999));
-  const least = now < asked ? now : asked;
-  return { array, shape, levels, crop, batch, samples, least, ratio: ratioOf(state), output: state.batchType };
+  return { array, shape, levels, crop, batch, samples, ratio: ratioOf(state), output: state.batchType };
 }
 
 /** Parses the fields' document; a refusal is about the field that its path leads to. */
@@ -117,62 +110,57 @@ function ratioOf(state) {
   const text = state.ratio.trim().replace(/%$/, "");
   if (!text) return undefined;
   const ratio = Number(text) / (state.ratio.includes("%") ? 100 : 1);
-  if (ratio >= 0 && ratio <= 100) return ratio;
+  if (ratio > 0 && ratio <= 100) return ratio;
   throw new FieldError(
     "ratio",
-    `Encoded size: “${state.ratio.slice(0, 24)}” given; a ratio such as 0.4 or 40% is accepted, or nothing`,
+    `Encoded size: “${state.ratio.slice(0, 24)}” given; a ratio above 0 such as 0.4 or 40% is accepted, or nothing`,
   );
 }
 
-/** One plan by the component. */
-export function plan(
-  component,
-  fields,
-  { array = fields.array, samples = fields.samples, output = fields.output, maxChunks = LIMITS.maxChunks } = {},
-) {
-  return component.plan({
-    spec: { samples: fields.batch, shape: fields.crop, dtype: output },
-    arrays: [array],
-    samples: samples.map((bounds) => ({ array: 0, bounds })),
-    encodedRatios: fields.ratio === undefined ? undefined : [fields.ratio],
-    limits: { ...LIMITS, maxChunks },
+const specOf = (fields) => ({ samples: fields.batch, shape: fields.crop, dtype: fields.output });
+const samplesOf = (fields) => fields.samples.map((bounds) => ({ array: 0, bounds }));
+
+/** Which chunks the crops touch, for the drawing: the component's plan. */
+export function plan(component, fields) {
+  return component.plan({ spec: specOf(fields), arrays: [fields.array], samples: samplesOf(fields), limits: LIMITS });
+}
+
+/** What the crops cost in one window, with other chunk shapes where `levels` are given: the component's estimate. */
+export function price(component, fields, { levels = fields.array.levels, ...more } = {}) {
+  return component.estimate({
+    spec: specOf(fields),
+    arrays: [{ ...fields.array, levels }],
+    crops: { tag: "boxes", val: samplesOf(fields) },
+    encoded: fields.ratio === undefined ? [] : [{ tag: "ratio", val: fields.ratio }],
+    window: Math.max(fields.samples.length, fields.batch),
+    limits: LIMITS,
+    ...more,
   });
 }
 
-/** Bytes of one batch in each output type: [{ dtype, bytes }], as planned by the component. */
+/** Bytes of one batch in each output type: [{ dtype, fullName, bytes }], by the component. */
 export function batchBytes(component, fields) {
-  return component.outputs.map((output) => ({
-    ...output,
-    bytes: plan(component, fields, { samples: [], output: output.dtype }).totals.batchBytes,
-  }));
+  const { outputBytes } = component.estimate({
+    spec: specOf(fields),
+    arrays: [fields.array],
+    crops: { tag: "uniform" },
+    window: fields.batch, // one batch, whatever its crops
+    limits: LIMITS,
+  });
+  return component.outputs.map((output, value) => ({ ...output, bytes: outputBytes[value] }));
 }
 
 /**
- * Plans the same crops with other chunk shapes, a slice at a time. Yields nothing; returns
- * { tried, refused, found: [{ chunk, totals, chunks }] }, least decode waste first, larger chunks first among equals.
+ * The component's advice on the layout: { levels, report } of the one that costs least, priced with all crops; undefined
+ * where the current one does.
  */
-export function* alternatives(component, fields) {
-  const width = component.widths[fields.array.source];
-  const found = [];
-  let refused = 0;
-  const wanted = candidates({ ...fields, width });
-  for (const chunk of wanted) {
-    const levels = [...fields.levels.slice(0, -1), chunk];
-    try {
-      const array = component.parse("v3", documentOf({ type: fields.array.source, shape: fields.shape, levels }));
-      const { totals, chunks } = plan(component, fields, { array, maxChunks: ALTERNATIVE_CHUNKS });
-      found.push({ chunk, totals, chunks: chunks.length });
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      refused += 1; // too many chunks for the page's limits
-    }
-    yield;
-  }
-  const size = (one) => one.totals.largestChunkBytes;
-  found.sort(
-    (a, b) => a.totals.decodeWaste - b.totals.decodeWaste || (size(a) < size(b) ? 1 : size(a) > size(b) ? -1 : 0),
-  );
-  return { tried: wanted.length, refused, found };
+export function advice(component, fields) {
+  const { layout } = price(component, fields, { adviseLayout: 0 });
+  const text = (levels) => levels.map(String).join("/");
+  if (text(layout.best.levels) === text(layout.current.levels)) return undefined;
+  // The advice looks at 64 crops at most.
+  const { levels } = layout.best;
+  return { levels, report: price(component, fields, { levels }) };
 }
 
 /** The Python that asks for the same batches. */

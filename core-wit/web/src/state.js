@@ -42,7 +42,6 @@ export const DEFAULTS = {
   start: "96, 192, 192",
   ratio: "",
   axes: "",
-  least: "65536",
 };
 
 /** Values longer than this are left out of the address. */

@@ -1,4 +1,4 @@
-// What the planner should answer, counted one element at a time, and the page's texts as numbers.
+// What the component should answer, counted one element at a time, and the page's texts as numbers.
 
 import { randomCrops } from "../src/random.js";
 

@@ -84,6 +84,7 @@ for (const form of ["folder", "file"]) {
         ["window", "1000", /8000 samples/],
         ["ratio", "lots", /“lots” given; a ratio/],
         ["ratio", "-1", /a ratio/],
+        ["ratio", "0", /above 0/],
       ]) {
         const kept = await page.inputValue(`#${field}`);
         await fill(page, { [field]: value });

@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { candidates } from "../src/candidates.js";
 import { fill, settled, start, text } from "./browser.mjs";
-import { big, cropsOf, product, size, touched } from "./counting.mjs";
+import { cropsOf, product, size, touched } from "./counting.mjs";
 
 let chromium;
 before(async () => (chromium = await start()));
@@ -46,6 +45,17 @@ const SMALL = {
   window: "3",
   seed: "7",
   ratio: "0.37",
+};
+
+/** Rows of one chunk each, wasted on cubes. */
+const ADVISED = {
+  type: "u16",
+  shape: "64, 60, 48",
+  chunk: "1, 60, 48",
+  crop: "12, 20, 16",
+  batch: "3",
+  window: "2",
+  seed: "5",
 };
 
 for (const form of ["folder", "file"]) {
@@ -160,44 +170,58 @@ for (const form of ["folder", "file"]) {
       await page.context().close();
     });
 
-    test("the proposed chunk shape is the least wasteful of those asked about, and can be tried", async () => {
+    test("the advised chunk shape costs less than any one step from it, and can be tried", async () => {
       const page = await chromium.open(form);
-      const fields = {
-        type: "u16",
-        shape: "64,60,48",
-        chunk: "16,15,12",
-        shard: "",
-        crop: "12,20,16",
-        batch: "3",
-        window: "2",
-        seed: "5",
-        least: "4096",
-      };
+      const fields = { ...ADVISED, shard: "" };
       await fill(page, fields);
       const crops = cropsOf(fields.shape, fields.crop, 6, "5");
       const needed = 6 * 12 * 20 * 16;
-      const asked = candidates({
-        shape: big(fields.shape),
-        levels: [big(fields.chunk)],
-        crop: big(fields.crop),
-        width: 2,
-        least: 4096n,
-      }).map((one) => one.map(Number));
-      assert.ok(asked.length > 20 && asked.every((one) => product(one) * 2 >= 4096));
-      const judged = asked.map((chunk) => ({ chunk, waste: (touched(chunk, crops).chunks * product(chunk)) / needed }));
-      judged.sort((a, b) => a.waste - b.waste || product(b.chunk) - product(a.chunk));
-      const [best] = judged;
       const first = await page.$eval("#better-rows tr:nth-child(2)", (row) =>
         [...row.children].map((cell) => cell.textContent),
       );
-      assert.equal(first[0], best.chunk.join("×"));
-      assert.equal(first[1], `${best.waste.toFixed(2)}×`);
-      assert.equal(Number(first[2]), touched(best.chunk, crops).chunks);
-      assert.ok(Math.abs(size(first[3]) / (product(best.chunk) * 2) - 1) < 0.005, first[3]);
+      const best = first[0].split("×").map(Number);
+      const counted = touched(best, crops).chunks;
+      const waste = `${((counted * product(best)) / needed).toFixed(2)}×`;
+      assert.equal(first[1], waste);
+      assert.equal(Number(first[2].replaceAll(",", "")), counted);
+      assert.ok(Math.abs(size(first[3]) / (product(best) * 2) - 1) < 0.005, first[3]);
+      // The core's price: decoded bytes, and 16 KiB for each chunk; shapes of 16 KiB to 4 MiB.
+      const price = (chunk) => touched(chunk, crops).chunks * (2 * product(chunk) + 16384);
+      assert.ok(price(best) < 0.95 * price(numbers(fields.chunk)), first[0]);
+      let judged = 0;
+      for (const [axis, length] of numbers(fields.shape).entries()) {
+        for (const extent of [Math.ceil(best[axis] / 2), Math.min(2 * best[axis], length)]) {
+          const other = best.with(axis, extent);
+          if (2 * product(other) < 16384 || 2 * product(other) > 4 << 20) continue;
+          judged += 1;
+          assert.ok(price(best) <= price(other), `${best} costs more than ${other}`);
+        }
+      }
+      assert.ok(judged > 1);
       await page.click("#better-rows tr:nth-child(2) button");
       await settled(page);
-      assert.deepEqual(numbers(await page.inputValue("#chunk")), best.chunk);
-      assert.equal(await text(page, "decode-waste"), `${best.waste.toFixed(2)}×`);
+      assert.deepEqual(numbers(await page.inputValue("#chunk")), best);
+      assert.equal(await text(page, "decode-waste"), waste);
+      assert.match(await text(page, "better-words"), /No other shape costs less/);
+      await page.context().close();
+    });
+
+    test("an advised layout says what becomes of the shards, and sets them", async () => {
+      const page = await chromium.open(form);
+      await fill(page, { ...ADVISED, shard: ADVISED.shape });
+      assert.match(await text(page, "better-words"), /without shards would decode/);
+      await page.click("#better-rows tr:nth-child(2) button");
+      await settled(page);
+      assert.equal(await page.inputValue("#shard"), "");
+      // So many chunks that shards are advised.
+      await fill(page, { type: "u8", shape: "4096, 4096, 4096", chunk: "512, 512, 1", crop: "64, 64, 64" });
+      const words = await text(page, "better-words");
+      const [, chunk, shard] = /^(.*) in shards of (.*) would decode/.exec(words);
+      await page.click("#better-rows tr:nth-child(2) button");
+      await settled(page);
+      const list = (words) => words.split(" × ").join(", ");
+      assert.deepEqual([await page.inputValue("#chunk"), await page.inputValue("#shard")], [list(chunk), list(shard)]);
+      assert.deepEqual(page.problems, []);
       await page.context().close();
     });
   });

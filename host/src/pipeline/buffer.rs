@@ -226,6 +226,10 @@ unsafe impl RowSink for Rows<'_> {
         // SAFETY: an offset inside the part, which lies in one block of memory.
         (end_of_rows(offset, len, step, rows)? <= self.len).then(|| unsafe { self.start.add(offset) })
     }
+
+    fn bytes(&self) -> usize {
+        self.len
+    }
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn a_ragged_source_is_refused_in_words_or_left_out() {
     let types::Error::InvalidArgument(problem) = refused.expect_err("three bytes are no u16") else {
         panic!("a status")
     };
-    assert_eq!(problem.message, "the source has 3 bytes, which are no whole number of elements of 2 bytes");
+    assert_eq!(problem.message, "the source has 3 bytes; accepted is a multiple of 2, the bytes of an element");
 
     for (elements, expected) in [(&[1, 0, 2][..], &[1][..]), (&[1], &[]), (&[], &[]), (&[0, 1, 3, 0], &[255, 3])] {
         let found = convert.call_elements_in_place(&mut store, source, order, output, elements).expect("no trap");

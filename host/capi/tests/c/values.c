@@ -92,12 +92,13 @@ static void refusals(damacy_engine engine) {
     memcpy(before, out, sizeof out);
 
     /* Not a whole number of elements; a destination too small, or too large. */
-    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U16, 0, DAMACY_F32, source, 15, out, 32), "15 bytes");
-    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U16, 0, DAMACY_F32, source, 16, out, 28), "28 bytes");
-    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U16, 0, DAMACY_F32, source, 14, out, 32), "32 bytes");
+    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U16, 0, DAMACY_F32, source, 15, out, 32),
+            "15 bytes; accepted is a multiple of 2");
+    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U16, 0, DAMACY_F32, source, 16, out, 28), "28 bytes; accepted are 32");
+    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U16, 0, DAMACY_F32, source, 14, out, 32), "32 bytes; accepted are 28");
     /* Overlap: the same buffer, and buffers that share their last and first byte. */
     REFUSED(damacy_convert(engine, DAMACY_SOURCE_U32, 0, DAMACY_F32, out, 32, out, 32), "overlap");
-    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U8, 0, DAMACY_U8, out, 8, (char *)out + 7, 8), "overlap");
+    REFUSED(damacy_convert(engine, DAMACY_SOURCE_U8, 0, DAMACY_U8, out, 8, (char *)out + 7, 8), "dst (8 bytes at 0x");
     REFUSED(damacy_convert(engine, DAMACY_SOURCE_U8, 0, DAMACY_U8, (char *)out + 7, 8, out, 8), "overlap");
     OK(damacy_convert(engine, DAMACY_SOURCE_U8, 0, DAMACY_U8, (char *)out + 8, 8, out, 8));
     memcpy(out, before, sizeof out);
@@ -113,19 +114,19 @@ static void refusals(damacy_engine engine) {
     box.dst_bytes = sizeof out;
     damacy_conversion bad = box;
     bad.src_offset = 2;
-    REFUSED(damacy_convert_box(&bad), "outside the source");
+    REFUSED(damacy_convert_box(&bad), "outside the source: its elements lie from byte 2 to byte 18; accepted is from 0 to 16");
     bad = box;
     bad.src_offset = SIZE_MAX;
     REFUSED(damacy_convert_box(&bad), "outside the source");
     bad = box;
     bad.dst_bytes = 31;
-    REFUSED(damacy_convert_box(&bad), "outside the destination");
+    REFUSED(damacy_convert_box(&bad), "outside the destination: its elements lie from byte 0 to byte 32; accepted is from 0 to 31");
     bad = box;
     bad.dst_strides = wide;
-    REFUSED(damacy_convert_box(&bad), "outside the destination");
+    REFUSED(damacy_convert_box(&bad), "from byte 0 to byte 60; accepted is from 0 to 32");
     bad = box;
     bad.dst_strides = still;
-    REFUSED(damacy_convert_box(&bad), "more elements than");
+    REFUSED(damacy_convert_box(&bad), "they have 32 bytes and lie in 4");
     bad = box;
     bad.dst = source;
     bad.dst_bytes = sizeof source;

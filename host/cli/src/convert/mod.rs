@@ -129,7 +129,10 @@ fn raw_input(file: File, len: u64, source: SourceType, args: &ConvertArgs) -> Re
     let elements = len / width;
     let inval = |message: String| Err(Error::new(Status::Inval, "convert", message));
     if !len.is_multiple_of(width) {
-        return inval(format!("{} bytes are no whole number of {source} elements of {width} bytes", count(len)));
+        return inval(format!(
+            "{} bytes are no whole number of {source} elements; accepted is a multiple of {width} bytes",
+            count(len)
+        ));
     }
     let shape = args.shape.as_ref().map_or_else(|| vec![elements], |shape| shape.0.clone());
     let given = shape.iter().try_fold(1u128, |n, &extent| n.checked_mul(u128::from(extent)));
