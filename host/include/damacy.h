@@ -381,7 +381,8 @@ typedef struct damacy_stats {
     uint64_t dropped_samples;   /* of dropped partial batches */
     uint64_t windows;           /* planned */
     uint64_t chunks_decoded;    /* unique chunks */
-    uint64_t decodes_avoided;   /* uses served by a chunk that was already decoded, for its window or in the cache */
+    uint64_t decodes_avoided;   /* uses served by a chunk that was already decoded, for its window, the one before or in the
+                                 * cache */
     uint64_t chunks_missing;    /* that became fills */
     uint64_t read_bytes;        /* encoded chunks read, bytes */
     uint64_t index_bytes;       /* shard indexes and metadata read, bytes */
@@ -405,6 +406,7 @@ typedef struct damacy_stats {
     double upload_wait_s;       /* workers waiting for copies to the GPU */
     uint64_t gpu_memory_bytes;  /* of the GPU's budget in use now */
     uint64_t peak_gpu_memory_bytes;
+    uint64_t chunks_shared;     /* chunks of windows that were decoded for the window before as well */
 } damacy_stats;
 
 damacy_status damacy_pipeline_stats(damacy_pipeline *pipeline, damacy_stats *stats);

@@ -179,6 +179,7 @@ impl Pipeline {
             ("windows", stats.windows),
             ("chunks_decoded", stats.chunks_decoded),
             ("decodes_avoided", stats.decodes_avoided),
+            ("chunks_shared", stats.chunks_shared),
             ("cache_hits", stats.cache_hits),
             ("chunks_missing", stats.chunks_missing),
             ("read_bytes", stats.read_bytes),

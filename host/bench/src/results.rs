@@ -160,10 +160,13 @@ pub struct Round {
     pub stages: Stages,
     /// Look-ahead windows.
     pub windows: u64,
-    /// Chunks decoded, each once a window.
+    /// Chunks decoded, each once a window or once for two.
     pub chunks_decoded: u64,
-    /// Uses served by a chunk that was already decoded, for its window or in the cache.
+    /// Uses served by a chunk that was already decoded, for its window, for the one before it, or in the cache.
     pub decodes_avoided: u64,
+    /// Chunks of windows that were decoded for the window before as well, which still had to do them.
+    #[serde(default)]
+    pub chunks_shared: u64,
     /// Chunks of windows that came out of the cache, neither read nor decoded again.
     #[serde(default)]
     pub cache_hits: u64,
@@ -219,8 +222,11 @@ pub struct Predicted {
     pub decode_waste: f64,
     /// Encoded bytes / needed bytes; null if encoded sizes are not known beforehand.
     pub read_waste: Option<f64>,
-    /// Chunks to decode, to fill, or to take from the cache.
+    /// Chunks to decode, to fill, or to take from the cache or from the window before.
     pub chunks: u64,
+    /// Of them, those that the window before decodes as well.
+    #[serde(default)]
+    pub chunks_shared: u64,
     /// Of them, those in the cache.
     #[serde(default)]
     pub cache_hits: u64,
@@ -288,6 +294,9 @@ pub struct BatchTimes {
     pub id: u64,
     /// Id of the first batch of its look-ahead window.
     pub window: u64,
+    /// The first chunk of the window before that was decoded for this one, too, where both needed it; null if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<u64>,
     /// Its window was planned and handed to the workers.
     pub formed_s: f64,
     /// Its last element was written.

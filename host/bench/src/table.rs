@@ -151,7 +151,10 @@ fn detail(run: &Run) -> String {
             fixed(median(&|r| r.decodes_avoided as f64), 0),
             match run.scenario.pipeline.cache {
                 Some(_) => format!("; {} chunks out of the cache", fixed(median(&|r| r.cache_hits as f64), 0)),
-                None => String::new(),
+                None => match median(&|r| r.chunks_shared as f64) {
+                    0.0 => String::new(),
+                    shared => format!("; {} chunks shared with the window before", fixed(shared, 0)),
+                },
             }
         ),
     );

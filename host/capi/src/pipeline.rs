@@ -125,6 +125,7 @@ extern "C" fn damacy_pipeline_stats(pipeline: PipelineHandle, stats: Out<Stats>)
             upload_wait_s: now.upload_wait_time.as_secs_f64(),
             gpu_memory_bytes: now.gpu_memory_bytes,
             peak_gpu_memory_bytes: now.peak_gpu_memory_bytes,
+            chunks_shared: now.chunks_shared,
         });
         Ok(())
     })

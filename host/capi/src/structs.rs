@@ -160,6 +160,7 @@ structs! {
         upload_wait_s: f64,
         gpu_memory_bytes: u64,
         peak_gpu_memory_bytes: u64,
+        chunks_shared: u64,
     }
 
     /// What a batch holds.

@@ -1,8 +1,9 @@
 //! Push samples in, pop batches out, in order; planning, reading, decoding and conversion go on in the background.
 //!
 //! Threads: one feeder advances the pushed iterators, one planner forms look-ahead windows and plans them in the
-//! sandbox, and workers decode each chunk of a window once and scatter it into every batch that uses it. A pipeline may
-//! be shared between threads; batches come out in push order. In a child forked from its process it refuses every call.
+//! sandbox, and workers decode each chunk of a window once and scatter it into every batch that uses it, those of the next
+//! window included where that is there. A pipeline may be shared between threads; batches come out in push order. In a
+//! child forked from its process it refuses every call.
 
 mod arrays;
 mod batch;
@@ -16,6 +17,7 @@ mod cuda;
 mod executor;
 mod feeder;
 mod former;
+mod join;
 mod output;
 mod place;
 mod planner;

@@ -15,6 +15,7 @@ use super::config::{describe_batch, remedy, shortfall};
 use super::cuda::{GpuWindow, Layout};
 use super::feeder::{drop_quietly, panic_text};
 use super::former::{self, Taken};
+use super::join::Joined;
 use super::output::Output;
 use super::state::{Shared, Slot};
 use super::stats::Stats;
@@ -29,14 +30,15 @@ use damacy_core::planner::{Plan, Request, SampleBox};
 use reserve::Reserved;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// Runs until the pipeline is closed.
 pub(super) fn run(shared: &Shared, guest: Guest) {
     let arrays = Arrays::new(shared.config.read_hook.clone());
-    let mut planner = Planner { shared, guest, arrays, cache: ChunkCache::new(shared.sizes.cache_bytes) };
+    let cache = ChunkCache::new(shared.sizes.cache_bytes);
+    let mut planner = Planner { shared, guest, arrays, cache, last: Weak::new() };
     while let Some(taken) = former::next(shared) {
         let first = taken.first_batch;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| planner.window(taken))) {
@@ -54,6 +56,8 @@ struct Planner<'a> {
     guest: Guest,
     arrays: Arrays,
     cache: Option<ChunkCache>,
+    /// The window that was started last, while it lasts.
+    last: Weak<Window>,
 }
 
 /// The arrays of a window and its boxes.
@@ -291,9 +295,11 @@ impl Planner<'_> {
         let (first_batch, samples) = (taken.first_batch, shared.sizes.samples);
         let window = Arc::new(Window::new(plan, arrays, first_batch, samples, targets, host_bytes, roles, fresh, gpu));
         self.cache.iter_mut().for_each(|cache| cache.started(&window));
+        let earlier = self.joinable();
+        let joined = earlier.and_then(|earlier| Joined::new(&earlier, &window).map(|joined| (earlier, joined)));
         let formed = Instant::now();
         let mut samples = std::mem::take(&mut taken.samples).into_iter();
-        let slots: Vec<Slot> = memory
+        let mut slots: Vec<Slot> = memory
             .into_iter()
             .enumerate()
             .map(|(batch, memory)| {
@@ -310,6 +316,10 @@ impl Planner<'_> {
             drop_quietly(slots);
             return Ok(Attempt::Closed);
         }
+        if let Some(from) = joined.and_then(|(earlier, joined)| earlier.join(joined)) {
+            slots.iter_mut().for_each(|slot| slot.info.timing.joined = Some(from as u64));
+        }
+        self.last = Arc::downgrade(&window);
         state.slots.extend(slots);
         state.forming = 0;
         state.pool.cache_bytes = cache_bytes;
@@ -317,6 +327,12 @@ impl Planner<'_> {
         state.windows.push_back(window);
         shared.work.notify_all();
         Ok(Attempt::Started)
+    }
+
+    /// The window before, if the next one may join it: in host memory, and where no cache serves both.
+    fn joinable(&self) -> Option<Arc<Window>> {
+        let may = self.shared.gpu.is_none() && self.cache.is_none();
+        may.then(|| self.last.upgrade()).flatten().filter(|window| !window.is_claimed())
     }
 
     /// Makes the buffers that are missing, and the window's place on the GPU ready for its chunks.
@@ -338,6 +354,6 @@ fn info(shared: &Shared, id: u64, tags: Vec<Option<super::Tag>>, window: u64, fo
     let (spec, samples) = (&shared.config.output, tags.len() as u64);
     let shape = std::iter::once(samples).chain(spec.shape.iter().copied()).collect();
     let nbytes = samples * shared.sizes.sample_bytes as u64;
-    let timing = Timing { window, formed, complete: formed };
+    let timing = Timing { window, joined: None, formed, complete: formed };
     BatchInfo { id, samples, shape, dtype: spec.dtype, nbytes, tags, timing }
 }

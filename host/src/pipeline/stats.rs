@@ -16,8 +16,10 @@ pub struct Stats {
     pub windows: u64,
     /// Unique chunks decoded.
     pub chunks_decoded: u64,
-    /// Uses served by a chunk that was already decoded, for its window or in the cache.
+    /// Uses served by a chunk that was already decoded, for its window, for the one before it, or in the cache.
     pub decodes_avoided: u64,
+    /// Chunks of windows that were decoded for the window before as well, which still had to do them.
+    pub chunks_shared: u64,
     /// Chunks of windows that came out of the cache, neither read nor decoded again.
     pub cache_hits: u64,
     /// Chunks that were missing and became fills.
@@ -85,6 +87,7 @@ impl Stats {
         self.windows += more.windows;
         self.chunks_decoded += more.chunks_decoded;
         self.decodes_avoided += more.decodes_avoided;
+        self.chunks_shared += more.chunks_shared;
         self.cache_hits += more.cache_hits;
         self.chunks_missing += more.chunks_missing;
         self.read_bytes += more.read_bytes;

@@ -1,16 +1,18 @@
 //! A look-ahead window in execution: a checked plan and the memory of its batches -> work for any number of threads.
 //!
-//! Workers claim chunks in plan order through one cursor; a batch is complete when the last of its uses is written.
+//! Workers claim chunks in plan order through one cursor; a batch is complete when the last of its uses is written. A window
+//! that is formed while the one before it still has unclaimed chunks joins it: what both need is decoded for both.
 
 use super::cache::{Role, Roles};
 use super::cuda::GpuWindow;
+use super::join::Joined;
 use super::output::Output;
 use crate::zarr::Array;
 use damacy_core::cost::memory;
 use damacy_core::planner::Plan;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Most chunks that a worker claims in one go.
 const MOST_AT_ONCE: usize = 8;
@@ -35,8 +37,25 @@ pub(super) struct Window {
     roles: Roles,
     fresh: Vec<Arc<Output>>,
     fresh_cursor: AtomicUsize,
-    cursor: AtomicUsize,
+    claims: Mutex<Claims>,
     unfinished: AtomicUsize,
+    /// Of each chunk, whether the window before takes care of it; set before any worker has the window.
+    served: OnceLock<Vec<bool>>,
+}
+
+/// How far workers are.
+#[derive(Default)]
+struct Claims {
+    /// Chunks before this one are claimed.
+    cursor: usize,
+    /// The window that has joined this one.
+    next: Option<Arc<Joined>>,
+}
+
+/// Chunks that a worker has claimed, and the window that they are decoded for as well.
+pub(super) struct Claim {
+    pub chunks: Range<usize>,
+    pub next: Option<Arc<Joined>>,
 }
 
 /// A batch being assembled.
@@ -85,8 +104,9 @@ impl Window {
             roles,
             fresh,
             fresh_cursor: AtomicUsize::new(0),
-            cursor: AtomicUsize::new(0),
+            claims: Mutex::default(),
             unfinished,
+            served: OnceLock::new(),
         }
     }
 
@@ -97,17 +117,49 @@ impl Window {
 
     /// The next unclaimed chunks, for one of `workers`: neighbours, so that what they share of a batch stays in one
     /// core's cache; fewer towards the end, so that all workers end together.
-    pub fn claim(&self, workers: usize) -> Option<Range<usize>> {
-        let all = self.plan.chunks.len();
-        let share = |start: usize| ((all - start) / (4 * workers)).clamp(1, MOST_AT_ONCE);
-        let next = |start: usize| (start < all).then(|| start + share(start));
-        let start = self.cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
-        Some(start..start + share(start))
+    pub fn claim(&self, workers: usize) -> Option<Claim> {
+        let mut claims = self.claims();
+        let left = self.plan.chunks.len() - claims.cursor;
+        if left == 0 {
+            return None;
+        }
+        let start = claims.cursor;
+        claims.cursor += (left / (4 * workers)).clamp(1, MOST_AT_ONCE);
+        Some(Claim { chunks: start..claims.cursor, next: claims.next.clone() })
     }
 
     /// True when every chunk is claimed.
     pub fn is_claimed(&self) -> bool {
-        self.cursor.load(Ordering::Relaxed) >= self.plan.chunks.len()
+        self.claims().cursor == self.plan.chunks.len()
+    }
+
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the next window, which no worker has yet, join: what is not claimed from here on is decoded for both. Answers the
+    /// first such chunk; `None` if all are claimed.
+    pub fn join(&self, next: Joined) -> Option<usize> {
+        let mut claims = self.claims();
+        let from = claims.cursor;
+        if from == self.plan.chunks.len() {
+            return None;
+        }
+        let mut served = vec![false; next.window.plan.chunks.len()];
+        for chunk in (from..self.plan.chunks.len()).filter(|&chunk| !self.is_served(chunk)) {
+            if let Some((_, at)) = next.at(chunk) {
+                served[at] = true;
+            }
+        }
+        // Nobody else has the window, so nothing is set yet.
+        let _ = next.window.served.set(served);
+        claims.next = Some(Arc::new(next));
+        Some(from)
+    }
+
+    /// True if the workers of the window before take care of a chunk.
+    pub fn is_served(&self, chunk: usize) -> bool {
+        self.served.get().is_some_and(|served| served[chunk])
     }
 
     /// What a chunk has to do with the cache; at most once a chunk.

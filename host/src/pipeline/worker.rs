@@ -13,7 +13,7 @@ use super::place::Place;
 use super::scatter::Content;
 use super::state::Shared;
 use super::stats::Stats;
-use super::window::Window;
+use super::window::{Claim, Window};
 use crate::Status;
 use crate::error::{Error, Result};
 use crate::zarr::Scratch;
@@ -30,28 +30,23 @@ pub(super) fn run(shared: &Shared, index: usize) {
     }
     let mut worker = Worker::new(shared);
     while let Some(window) = next_window(shared, index, &mut worker) {
-        while let Some(memory) = window.claim_fresh().and_then(Output::host) {
-            let begun = Instant::now();
-            memory.populate();
-            let allocated_bytes = memory.mapped_bytes().unwrap_or(0) as u64;
-            shared.count(&Stats { allocate_time: begun.elapsed(), allocated_bytes, ..Stats::default() });
-        }
+        populate(shared, &window);
         while index < shared.concurrency() {
-            let Some(chunks) = window.claim(shared.concurrency()) else { break };
-            for chunk in chunks.clone() {
+            let Some(Claim { chunks, next }) = window.claim(shared.concurrency()) else { break };
+            next.iter().for_each(|next| populate(shared, &next.window));
+            let mut done = 0;
+            for chunk in chunks.filter(|&chunk| !window.is_served(chunk)) {
                 if shared.closed.load(Ordering::Relaxed) {
                     return;
                 }
-                worker.chunk_or_error(&window, chunk);
+                let joined = next.as_ref().and_then(|next| next.at(chunk));
+                worker.chunk_or_error(&window, chunk, joined);
+                done += 1;
+                if let Some((next, _)) = joined {
+                    finish(shared, next, 1);
+                }
             }
-            if window.chunks_done(chunks.len()) {
-                // Every batch of the window that will come out has been started.
-                window.gpu.as_ref().inspect(|gpu| gpu.release());
-                let mut state = shared.lock();
-                let surplus = shared.release_plan(&mut state, window.plan_bytes);
-                drop(state);
-                drop(surplus);
-            }
+            finish(shared, &window, done);
         }
         if window.is_claimed() {
             let mut state = shared.lock();
@@ -60,6 +55,28 @@ pub(super) fn run(shared: &Shared, index: usize) {
                 shared.plan.notify_all();
             }
         }
+    }
+}
+
+/// Has the system provide a window's new memory.
+fn populate(shared: &Shared, window: &Window) {
+    while let Some(memory) = window.claim_fresh().and_then(Output::host) {
+        let begun = Instant::now();
+        memory.populate();
+        let allocated_bytes = memory.mapped_bytes().unwrap_or(0) as u64;
+        shared.count(&Stats { allocate_time: begun.elapsed(), allocated_bytes, ..Stats::default() });
+    }
+}
+
+/// Counts chunks as finished; after a window's last one, what the window took is given back.
+fn finish(shared: &Shared, window: &Window, chunks: usize) {
+    if chunks > 0 && window.chunks_done(chunks) {
+        // Every batch of the window that will come out has been started.
+        window.gpu.as_ref().inspect(|gpu| gpu.release());
+        let mut state = shared.lock();
+        let surplus = shared.release_plan(&mut state, window.plan_bytes);
+        drop(state);
+        drop(surplus);
     }
 }
 
@@ -92,8 +109,9 @@ impl<'a> Worker<'a> {
         Worker { shared, place: Place::new(shared), scratch: Scratch::default(), encoded: Vec::new() }
     }
 
-    /// Runs one chunk; whatever goes wrong becomes the error of its first batch.
-    fn chunk_or_error(&mut self, window: &Window, chunk: usize) {
+    /// Runs one chunk, for the next window, too, if that has joined for it; whatever goes wrong becomes the error of its first
+    /// batch.
+    fn chunk_or_error(&mut self, window: &Window, chunk: usize, joined: Option<(&Window, usize)>) {
         let first_batch = window.first_batch_of(chunk);
         if first_batch >= self.shared.failed_from() {
             drop(window.take_role(chunk));
@@ -101,11 +119,14 @@ impl<'a> Worker<'a> {
         }
         let mut figures = Stats::default();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let done = self.chunk(window, chunk, &mut figures);
+            let done = self.chunk(window, chunk, joined, &mut figures);
             // Counted before the batch can be popped.
             self.shared.count(&std::mem::take(&mut figures));
             done?;
             self.uses_done(window, chunk);
+            if let Some((next, at)) = joined {
+                self.uses_done(next, at);
+            }
             Ok(())
         }));
         let error = match outcome {
@@ -123,7 +144,13 @@ impl<'a> Worker<'a> {
     }
 
     /// Reads, decodes and places a chunk. What was done before a failure is in the figures too.
-    fn chunk(&mut self, window: &Window, chunk: usize, figures: &mut Stats) -> Result<()> {
+    fn chunk(
+        &mut self,
+        window: &Window,
+        chunk: usize,
+        joined: Option<(&Window, usize)>,
+        figures: &mut Stats,
+    ) -> Result<()> {
         let rank = window.plan.rank as usize;
         let array_index = window.plan.chunks[chunk].array as usize;
         let array = &window.arrays[array_index];
@@ -155,7 +182,13 @@ impl<'a> Worker<'a> {
                 figures.decoded_bytes = elements.len() as u64;
                 figures.chunks_decoded = 1;
                 figures.decodes_avoided = uses.len() as u64 - 1;
-                let placed = self.place.uses(window, chunk, &Content::Decoded(elements), figures);
+                let content = Content::Decoded(elements);
+                let mut placed = self.place.uses(window, chunk, &content, figures);
+                if let Some((next, at)) = joined {
+                    placed = placed.and_then(|()| self.place.uses(next, at, &content, figures));
+                    figures.chunks_shared = 1;
+                    figures.decodes_avoided += next.uses(at).len() as u64;
+                }
                 figures.convert_time = decoded.elapsed();
                 placed?;
                 self.encoded = encoded.bytes;
@@ -163,12 +196,16 @@ impl<'a> Worker<'a> {
             None => {
                 filler.into_iter().for_each(Filler::missing);
                 figures.chunks_missing = 1;
-                let placed = self.place.uses(window, chunk, &Content::Missing, figures);
+                let mut placed = self.place.uses(window, chunk, &Content::Missing, figures);
+                if let Some((next, at)) = joined {
+                    placed = placed.and_then(|()| self.place.uses(next, at, &Content::Missing, figures));
+                    figures.chunks_missing += 1;
+                }
                 figures.convert_time = read.elapsed();
                 placed?;
             }
         }
-        figures.needed_bytes = needed_bytes(window, chunk);
+        figures.needed_bytes = needed_bytes(window, chunk) + joined.map_or(0, |(next, at)| needed_bytes(next, at));
         Ok(())
     }
 
@@ -269,11 +306,11 @@ mod tests {
         let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
         let window = Window::new(plan, vec![array], 40, 1, targets, 0, Vec::new(), Vec::new(), None);
         let mut worker = Worker::new(&shared);
-        worker.chunk_or_error(&window, 0);
+        worker.chunk_or_error(&window, 0, None);
         let failure = shared.lock().failure.clone().expect("batch 41 fails");
         assert_eq!((failure.0, failure.1.status()), (41, Status::Internal));
         assert!(failure.1.message().contains(folder.path().to_str().unwrap()), "{}", failure.1);
-        worker.chunk_or_error(&window, 1);
+        worker.chunk_or_error(&window, 1, None);
         // SAFETY: the worker is done.
         assert_eq!(unsafe { memory[0].host().unwrap().bytes(4) }, [7u16.to_ne_bytes(), 7u16.to_ne_bytes()].concat());
     }

@@ -4,6 +4,7 @@ mod budget;
 mod cache;
 mod end;
 mod errors;
+mod join;
 mod life;
 mod order;
 mod store;

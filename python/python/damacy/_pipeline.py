@@ -32,7 +32,8 @@ class Stats:
         dropped_samples: Samples of dropped partial batches.
         windows: Look-ahead windows planned.
         chunks_decoded: Unique chunks decoded.
-        decodes_avoided: Uses served by a chunk that was already decoded, for its window or in the cache.
+        decodes_avoided: Uses served by a chunk that was already decoded, for its window, the one before or in the cache.
+        chunks_shared: Chunks of windows that were decoded for the window before as well, which still had to do them.
         cache_hits: Chunks of windows that came out of the cache, neither read nor decoded again.
         chunks_missing: Chunks that were missing and read as the fill value.
         read_bytes: Encoded chunk bytes read.
@@ -64,6 +65,7 @@ class Stats:
     windows: int
     chunks_decoded: int
     decodes_avoided: int
+    chunks_shared: int
     cache_hits: int
     chunks_missing: int
     read_bytes: int

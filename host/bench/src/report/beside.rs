@@ -47,7 +47,7 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
     ));
     if peer.caches_all(&run.dataset) {
         let text = "Its cache can hold all of these arrays decoded, so it decodes no chunk twice in a pass; damacy decodes a chunk once \
-                    in each look-ahead window. Arrays that are larger than memory leave it no such advantage.";
+                    in each look-ahead window, or once for two that are in work together. Arrays that are larger than memory leave it no such advantage.";
         content.push(paragraph(text.to_owned()));
     }
     if let Some(peak) = peer.peak_memory_bytes {

@@ -184,6 +184,7 @@ mod tests {
         let batch = |id: u64, at: f64| BatchTimes {
             id,
             window: 0,
+            joined: None,
             formed_s: 0.0,
             complete_s: at,
             popped_s: at + 1.0,

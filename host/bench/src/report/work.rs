@@ -139,6 +139,8 @@ pub(super) fn decodes(run: &Run) -> Html {
     table.row(["look-ahead windows".into(), whole(windows)]);
     if run.scenario.pipeline.cache.is_some() {
         table.row(["chunks out of the cache".into(), whole(median(|round| round.cache_hits))]);
+    } else {
+        table.row(["chunks shared with the window before".into(), whole(median(|round| round.chunks_shared))]);
     }
     table.row(["chunks missing, read as the fill value".into(), whole(missing)]);
     let shares = run.peers.iter().filter_map(|peer| Some((peer, peer.lead_from_decodes_avoided?)));

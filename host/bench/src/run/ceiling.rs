@@ -5,6 +5,7 @@
 //! then decodes it, as the pipeline's workers do. A modelled store's waits are made before each read here too.
 
 use super::replay::Replay;
+use super::windows::Formed;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::latency::Latency;
@@ -15,7 +16,6 @@ use damacy::{BatchSpec, Sample};
 use std::collections::HashMap;
 use std::fs::File;
 use std::hint::black_box;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,21 +83,21 @@ impl Ceilings {
     }
 
     /// Plans the windows of a pass again, and gets hold of their chunks.
-    /// Those that a cache of so many bytes holds by then are no work.
+    /// Those that a cache of so many bytes holds by then, or that the window before decodes as well, are no work.
     pub(super) fn work(
         &mut self,
         output: &BatchSpec,
         samples: &[Sample],
-        windows: &[Range<usize>],
+        windows: &[Formed],
         cache_bytes: u64,
     ) -> Result<Work> {
         let mut replay = Replay::new(cache_bytes);
         let (mut chunks, mut all) = (Vec::new(), 0usize);
         for window in windows {
-            let planned = damacy::plan(output, &samples[window.clone()], &PlanLimits::default())?;
+            let planned = damacy::plan(output, &samples[window.samples.clone()], &PlanLimits::default())?;
             let rank = planned.plan.rank as usize;
-            let in_cache = replay.window(&planned);
-            for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| !in_cache[*index]) {
+            let free = replay.window(&planned, window);
+            for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| !free[*index]) {
                 interrupt::check()?;
                 let uri = &planned.arrays[chunk.array as usize].uri;
                 let array = *self.by_uri.get(uri).ok_or_else(|| Failure::internal("a plan of an unknown array"))?;

@@ -6,6 +6,7 @@ mod config;
 mod pass;
 mod predict;
 mod replay;
+mod windows;
 
 use crate::crops;
 use crate::dataset::Dataset;
@@ -21,8 +22,8 @@ use crate::table::fixed;
 use ceiling::{Ceilings, Work};
 use damacy::{BatchSpec, PipelineConfig, Sample};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
+use windows::Formed;
 
 pub use config::try_gpu;
 
@@ -112,14 +113,14 @@ impl<'a> Runner<'a> {
         let batch_bytes = crops.output_bytes / crops.batches;
         let forecast = pricer.forecast(predict::window(scenario, self.dataset, batch_bytes, self.threads))?;
         let mut ceilings = Ceilings::new(&self.dataset.uris, self.threads as usize, self.latency.clone())?;
-        let mut known: Option<(Vec<Range<usize>>, Predicted, Work)> = None;
+        let mut known: Option<(Vec<Formed>, Predicted, Work)> = None;
         let (mut rounds, mut batches): (Vec<Round>, Vec<Vec<BatchTimes>>) = (Vec::new(), Vec::new());
         for number in 0..repeat {
             interrupt::check()?;
             peers.iter_mut().try_for_each(|peer| peer.before())?;
             let pass = self.timed(&format!("round {} of {repeat}", number + 1), progress)?;
             peers.iter_mut().try_for_each(|peer| peer.after())?;
-            let windows = windows(&pass.batches, sampling.samples as usize);
+            let windows = windows::of(&pass.batches, sampling.samples as usize);
             let same = known.as_ref().is_some_and(|(of, ..)| *of == windows);
             if !same {
                 let (predicted, work) =
@@ -181,19 +182,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The windows of a pass, as ranges of samples.
-fn windows(batches: &[BatchTimes], samples: usize) -> Vec<Range<usize>> {
-    let mut windows: Vec<Range<usize>> = Vec::new();
-    for batch in batches {
-        let (at, end) = (batch.window as usize * samples, (batch.id as usize + 1) * samples);
-        match windows.last_mut().filter(|window| window.start == at) {
-            Some(window) => window.end = end,
-            None => windows.push(at..end),
-        }
-    }
-    windows
-}
-
 /// The round with the median pass.
 fn timeline(rounds: &[Round], batches: &mut [Vec<BatchTimes>]) -> Timeline {
     let mut order: Vec<usize> = (0..rounds.len()).collect();
@@ -240,22 +228,23 @@ fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
     waste("decode waste as predicted", rounds.iter().map(|r| (r.decode_waste, r.predicted.decode_waste)).collect());
     let read = rounds.iter().filter_map(|r| Some((r.read_waste, r.predicted.read_waste?)));
     waste("read waste as predicted", read.collect());
-    let chunks = |r: &Round| (r.chunks_decoded + r.chunks_missing + r.cache_hits, r.predicted.chunks);
+    let handled = |r: &Round| r.chunks_decoded + r.chunks_missing + r.chunks_shared + r.cache_hits;
+    let chunks = |r: &Round| (handled(r), r.predicted.chunks);
     let (found, predicted): (Vec<u64>, Vec<u64>) = rounds.iter().map(chunks).unzip();
     checks.push(Check {
         name: "chunks as predicted".to_owned(),
         passed: found == predicted,
         detail: format!("{found:?} handled, {predicted:?} predicted"),
     });
-    let (found, predicted): (Vec<u64>, Vec<u64>) =
-        rounds.iter().map(|r| (r.cache_hits, r.predicted.cache_hits)).unzip();
-    if predicted.iter().any(|&hits| hits > 0) {
-        checks.push(Check {
-            name: "cache hits as predicted".to_owned(),
-            passed: found == predicted,
-            detail: format!("{found:?} found, {predicted:?} predicted"),
-        });
-    }
+    let mut counts = |name: &str, pairs: Vec<(u64, u64)>| {
+        let (found, predicted): (Vec<u64>, Vec<u64>) = pairs.into_iter().unzip();
+        if found.iter().chain(&predicted).any(|&count| count > 0) {
+            let detail = format!("{found:?} found, {predicted:?} predicted");
+            checks.push(Check { name: name.to_owned(), passed: found == predicted, detail });
+        }
+    };
+    counts("cache hits as predicted", rounds.iter().map(|r| (r.cache_hits, r.predicted.cache_hits)).collect());
+    counts("shared chunks as predicted", rounds.iter().map(|r| (r.chunks_shared, r.predicted.chunks_shared)).collect());
     let mut within = |name: &str, peak: u64| {
         let detail = format!("{peak} bytes at most of {}", memory.budget_bytes);
         checks.push(Check { name: name.to_owned(), passed: peak <= memory.budget_bytes, detail });
@@ -268,13 +257,6 @@ fn checks(rounds: &[Round], memory: &Memory) -> Vec<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn windows_are_put_together_out_of_their_batches() {
-        let batch = |id, window| BatchTimes { id, window, ..BatchTimes::default() };
-        let batches = [batch(0, 0), batch(1, 0), batch(2, 2), batch(3, 3), batch(4, 3)];
-        assert_eq!(windows(&batches, 4), [0..8, 8..12, 12..20]);
-    }
 
     #[test]
     fn a_waste_that_is_off_by_more_than_a_hundredth_fails() {

@@ -58,6 +58,7 @@ pub(super) fn pass(
         batches.push(BatchTimes {
             id,
             window: timing.window,
+            joined: timing.joined,
             formed_s: since(timing.formed),
             complete_s: since(timing.complete),
             popped_s: popped.as_secs_f64(),
@@ -88,6 +89,7 @@ pub(super) fn pass(
         windows: stats.windows,
         chunks_decoded: stats.chunks_decoded,
         decodes_avoided: stats.decodes_avoided,
+        chunks_shared: stats.chunks_shared,
         cache_hits: stats.cache_hits,
         chunks_missing: stats.chunks_missing,
         decode_waste: stats.decode_waste().unwrap_or(0.0),

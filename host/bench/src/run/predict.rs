@@ -1,6 +1,7 @@
 //! What the cost model says of a pass: before it, for windows of the configured look-ahead, and of the windows formed in it.
 
 use super::replay::{Replay, decoded_bytes};
+use super::windows::Formed;
 use crate::dataset::Dataset;
 use crate::failure::Result;
 use crate::results::{Forecast, Predicted};
@@ -9,7 +10,6 @@ use damacy::cost::{Crops, Encoded, Job, JobArray};
 use damacy::pipeline::PlanLimits;
 use damacy::{BatchSpec, Planned, Sample};
 use damacy_core::cost::memory::{Sizes, decode_need, fit, window_batches};
-use std::ops::Range;
 
 /// Samples of a window when none is asked for, as in the pipeline.
 const DEFAULT_LOOKAHEAD: u64 = 256;
@@ -32,7 +32,8 @@ struct Sums {
     uses: f64,
     memory: u64,
     least: u64,
-    cache_hits: u64,
+    /// Chunks that need no decode: out of the cache, or from the window before.
+    free: u64,
 }
 
 impl<'a> Pricer<'a> {
@@ -53,24 +54,27 @@ impl<'a> Pricer<'a> {
         Pricer { job: Job { workers: threads, memory_bytes, ..Job::new(output.clone(), arrays) }, samples, cache_bytes }
     }
 
-    /// Of the windows that a pipeline formed, as ranges of samples.
-    pub(super) fn windows(&self, windows: &[Range<usize>]) -> Result<Predicted> {
+    /// Of the windows that a pipeline formed.
+    pub(super) fn windows(&self, windows: &[Formed]) -> Result<Predicted> {
         let sums = self.sums(windows.iter().cloned())?;
+        let (cache_hits, chunks_shared) = if self.cache_bytes > 0 { (sums.free, 0) } else { (0, sums.free) };
         let waste = |bytes: u64| bytes as f64 / sums.needed.max(1) as f64;
         Ok(Predicted {
             decode_waste: waste(sums.decoded),
             read_waste: sums.read.map(waste),
             chunks: sums.chunks as u64,
             uses: sums.uses as u64,
-            cache_hits: sums.cache_hits,
+            chunks_shared,
+            cache_hits,
         })
     }
 
     /// Before a pass.
     pub(super) fn forecast(&self, window: u64) -> Result<Forecast> {
         let step = window.min(self.samples.len() as u64).max(1) as usize;
-        let ranges = (0..self.samples.len()).step_by(step).map(|at| at..(at + step).min(self.samples.len()));
-        let sums = self.sums(ranges)?;
+        // Whether a window joins the one before is a matter of time.
+        let formed = |at| Formed { samples: at..(at + step).min(self.samples.len()), joined: None };
+        let sums = self.sums((0..self.samples.len()).step_by(step).map(formed))?;
         let waste = |bytes: u64| bytes as f64 / sums.needed.max(1) as f64;
         Ok(Forecast {
             window,
@@ -82,11 +86,13 @@ impl<'a> Pricer<'a> {
         })
     }
 
-    fn sums(&self, windows: impl Iterator<Item = Range<usize>>) -> Result<Sums> {
+    fn sums(&self, windows: impl Iterator<Item = Formed>) -> Result<Sums> {
+        let windows: Vec<Formed> = windows.collect();
+        let replayed = self.cache_bytes > 0 || windows.iter().any(|window| window.joined.is_some());
         let mut sums = Sums { read: Some(0), ..Sums::default() };
         let mut replay = Replay::new(self.cache_bytes);
         for window in windows {
-            let samples = &self.samples[window];
+            let samples = &self.samples[window.samples.clone()];
             let crops = Crops::Boxes(samples.to_vec());
             let job = Job { window: samples.len() as u64, crops, ..self.job.clone() };
             let cost = damacy::estimate(&job)?.report.estimate;
@@ -98,18 +104,18 @@ impl<'a> Pricer<'a> {
             sums.uses += cost.uses;
             sums.memory = sums.memory.max(cost.host.total_bytes);
             sums.least = sums.least.max(cost.host.least_bytes);
-            if self.cache_bytes > 0 {
+            if replayed {
                 let planned = damacy::plan(&self.job.output, samples, &PlanLimits::default())?;
-                self.take_off(&planned, &replay.window(&planned), &mut sums);
+                self.take_off(&planned, &replay.window(&planned, &window), &mut sums);
             }
         }
         Ok(sums)
     }
 
-    /// Takes chunks in the cache off what a window decodes and reads.
-    fn take_off(&self, planned: &Planned, in_cache: &[bool], sums: &mut Sums) {
+    /// Takes chunks that need no decode off what a window decodes and reads.
+    fn take_off(&self, planned: &Planned, free: &[bool], sums: &mut Sums) {
         let rank = planned.plan.rank as usize;
-        for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| in_cache[*index]) {
+        for (index, chunk) in planned.plan.chunks.iter().enumerate().filter(|(index, _)| free[*index]) {
             let array = &planned.arrays[chunk.array as usize];
             let coords = &planned.plan.coords[index * rank..][..rank];
             let grid = array.metadata.shape.iter().zip(array.metadata.chunk_shape());
@@ -119,9 +125,9 @@ impl<'a> Pricer<'a> {
                 Some(Encoded::Chunks(sizes)) => sizes.get(number as usize).copied(),
                 _ => None,
             };
-            // Missing chunks are no part of what is decoded, and no hits.
+            // Missing chunks are no part of what is decoded, and count as fills.
             if size != Some(0) {
-                sums.cache_hits += 1;
+                sums.free += 1;
                 sums.decoded -= decoded_bytes(&array.metadata);
             }
             sums.read = sums.read.zip(size).map(|(sum, size)| sum - size);

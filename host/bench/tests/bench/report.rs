@@ -176,8 +176,14 @@ fn odd_figures_are_shown_as_they_are() {
     one.crops.batches = u64::MAX;
     one.crops.elements = 0;
     one.memory.budget_bytes = 0;
-    let batch =
-        |id| BatchTimes { id, window: id, formed_s: -1.0, complete_s: f64::NAN, popped_s: 1e300, released_s: 0.0 };
+    let batch = |id| BatchTimes {
+        id,
+        window: id,
+        formed_s: -1.0,
+        complete_s: f64::NAN,
+        popped_s: 1e300,
+        ..BatchTimes::default()
+    };
     one.timeline.batches = (0..100_000).map(batch).collect();
     let page = report::results(&results(vec![one.clone(), one]));
     assert!(page.contains("Shown are the first 60 of 100,000 batches"));

@@ -9,6 +9,7 @@ mod blosclz;
 pub(super) mod bz2;
 pub(super) mod crc32c;
 pub(super) mod gzip;
+mod inflate;
 mod shuffle;
 pub(super) mod zlib;
 pub(super) mod zstd;
