@@ -93,7 +93,7 @@ fn uploads_go_on_beside_decoding_and_kernels() {
     soft_cuda::run(&[("hold_kernels", "8"), ("hold_uploads", "40")], |_| {
         let store = Store::new();
         // A batch a window.
-        let queues = QueueLimits { lookahead_samples: Some(3), ..QueueLimits::default() };
+        let queues = QueueLimits { lookahead_samples: Some(3) };
         let lookahead = |config| PipelineConfig { queues, ..config };
         let expected = all(lookahead(config(Dtype::Bf16, CpuExecutor::default())), &store);
         assert_eq!(expected.len(), 14);

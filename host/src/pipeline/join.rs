@@ -9,6 +9,8 @@ use damacy_core::planner::PlannedChunk;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Most chunks of two windows that are compared: it takes some 60 bytes for each, which no budget counts.
+const MOST_CHUNKS: usize = 1 << 16;
 /// What stands for no chunk.
 const NONE: u32 = u32::MAX;
 
@@ -21,8 +23,11 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// Finds what two windows have in common; `None` if that is nothing.
+    /// Finds what two windows have in common; `None` if that is nothing, or the windows are too large to be compared.
     pub fn new<'a>(earlier: &'a Window, later: &'a Arc<Window>) -> Option<Joined> {
+        if earlier.plan.chunks.len() + later.plan.chunks.len() > MOST_CHUNKS {
+            return None;
+        }
         let mut by_uri: HashMap<&str, u32> = HashMap::new();
         by_uri.extend(later.arrays.iter().map(|array| array.uri()).zip(0..));
         // Numbers in the later window. An array may have been closed and opened again meanwhile: it is the same if it reads the same.
