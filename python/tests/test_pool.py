@@ -311,6 +311,8 @@ def test_wrong_types_say_what_was_given_and_what_is_accepted(pool, alice):
         (lambda: alice.plan(spec, v2(), [], array_of=[0]), "array_of is given"),
         (lambda: alice.plan(spec, v2(), good, encoded=-1), "encoded is -1"),
         (lambda: alice.plan(spec, v2(), good, encoded={}), "no entry for 'array'"),
+        (lambda: alice.plan(spec, v2(), good, encoded={"array": 1, "b": 1}), r"encoded names 'b'; accepted are .*\['array'\]"),
+        (lambda: alice.validate(spec, {"a": v2()}, good, encoded={"a": 1, 5: 1}), r"encoded names 5; accepted are .*\['a'\]"),
         (lambda: alice.plan(spec, v2(), np.array([[[0, 4], [0, 4]]]), array_of=[0, 1]), "one entry for each box"),
         (lambda: alice.estimate(spec, v2(), damacy.Uniform("nothing")), "names 'nothing'; accepted are .*'array'"),
         (lambda: alice.estimate(spec, v2(), damacy.Uniform("array"), window=0), "window is 0"),

@@ -5,11 +5,15 @@
 //! 1. Instances, and small plans (8 samples of 27 chunks) one after the other, each in an instance of its own.
 //! 2. What threads get that make a call again at once, and a scheduler with one thread that submits a tenant's next call at once.
 //! 3. 64 tenants, Poisson arrivals in an open loop at 40 % of the capacity that the same form of the load has: the latency of a call
-//!    counts from when it should have begun. The form is a scheduler with one thread, which submits and takes answers; then a
-//!    thread for each tenant, which blocks; and these threads without a pool: what the machine and its scheduler make of them.
+//!    counts from when it should have begun. The form is a scheduler with one thread, which submits and takes answers, at real-time
+//!    priority where the system permits it: arrivals come from outside, and do not wait for a core. The pool's threads run as always. The
+//!    same arrivals for two threads that compute as long: what the machine makes of them. Then a thread for each tenant, which
+//!    blocks; and these threads without a pool.
 //! 4. The same beside an attacker, who asks for the most expensive things that the default limits allow, two at a time, without a pause.
 
 mod attack;
+mod bare;
+mod machine;
 mod one_core;
 mod threads;
 mod tickets;
@@ -20,8 +24,7 @@ use damacy::{BatchSpec, Dtype};
 use damacy_core::metadata::{ArrayMetadata, MetadataLimits, ZarrFormat, parse};
 use damacy_core::planner::{PlanLimits, Request, SampleBox};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The peers' array, larger.
 const DOCUMENT: &[u8] = br#"{"zarr_format":3,"node_type":"array","shape":[2048,2048,2048],"data_type":"uint16","fill_value":0,
@@ -94,53 +97,50 @@ struct Latencies {
     late: Vec<Duration>,
     /// From when a call was due to its answer.
     answered: Vec<Duration>,
+    /// Of that, what submitted calls waited for a thread, and what they ran.
+    waited: Vec<Duration>,
+    ran: Vec<Duration>,
     /// The same until the scheduler's thread has taken the answer.
     taken: Vec<Duration>,
+    /// As `answered`, of those during which the host took no time from this machine.
+    undisturbed: Vec<Duration>,
     /// CPU time of the process a second, seconds.
     cpu: f64,
 }
 
 impl Latencies {
     /// Prints what it came to; gives the 99th percentile.
-    fn report(mut self, name: &str, without: Option<Duration>) -> Duration {
-        let parts = [&mut self.answered, &mut self.taken, &mut self.late];
-        let [answered, taken, late] = parts.map(|part| {
+    fn report(self, name: &str, without: Option<Duration>) -> Duration {
+        let at = |mut part: Vec<Duration>| {
             part.sort_unstable();
             [500, 990, 999].map(|permille| part.get(part.len() * permille / 1000).copied().unwrap_or_default())
-        });
-        let calls = self.answered.len();
+        };
+        let (calls, answered) = (self.answered.len(), at(self.answered));
         println!("{name:<44} {calls} calls: p50 {:?}, p99 {:?}, p99.9 {:?}", answered[0], answered[1], answered[2]);
         if let Some(without) = without {
             println!("  p99 is {:.2} times that without", answered[1].as_secs_f64() / without.as_secs_f64());
         }
-        if !self.taken.is_empty() {
-            println!("  taken: p50 {:?}, p99 {:?}; {:.2} s of CPU time a second", taken[0], taken[1], self.cpu);
+        for (part, latencies) in
+            [("made late", self.late), ("waited", self.waited), ("ran", self.ran), ("taken", self.taken)]
+        {
+            if !latencies.is_empty() {
+                let [p50, p99, p999] = at(latencies);
+                println!("  {part}: p50 {p50:?}, p99 {p99:?}, p99.9 {p999:?}");
+            }
         }
-        println!("  made late: p50 {:?}, p99 {:?}", late[0], late[1]);
+        if !self.undisturbed.is_empty() {
+            let (calls, [p50, p99, p999]) = (self.undisturbed.len(), at(self.undisturbed));
+            println!("  {calls} of them while the host took no time: p50 {p50:?}, p99 {p99:?}, p99.9 {p999:?}");
+        }
+        if self.cpu > 0.0 {
+            println!("  {:.2} s of CPU time a second", self.cpu);
+        }
         answered[1]
     }
 }
 
 fn request<'a>(spec: &'a BatchSpec, arrays: &'a [ArrayMetadata], samples: &'a [SampleBox]) -> Request<'a> {
     Request { spec, arrays, samples, missing: &[], encoded_ratios: &[], limits: PlanLimits::default() }
-}
-
-/// The part of a second that threads which only read the clock, one for each place, lose to the machine in gaps of 0.5 ms or more.
-fn gaps() -> f64 {
-    let spin = || {
-        let (started, mut last, mut lost) = (Instant::now(), Instant::now(), Duration::ZERO);
-        while started.elapsed() < SECOND {
-            let now = Instant::now();
-            let gap = now - last;
-            lost += if gap >= Duration::from_micros(500) { gap } else { Duration::ZERO };
-            last = now;
-        }
-        lost.as_secs_f64()
-    };
-    thread::scope(|scope| {
-        let threads = [scope.spawn(spin), scope.spawn(spin)];
-        threads.map(|thread| thread.join().expect("no panic")).iter().sum::<f64>() / 2.0
-    })
 }
 
 fn parse_array() -> ArrayMetadata {
@@ -163,14 +163,14 @@ fn main() {
         }
     }
     let has = |name: &str| form.as_deref().is_none_or(|form| form == name);
-    let lost = || println!("{:<44} {:.2} % of the time", "lost in gaps of 0.5 ms by threads that spin", 100.0 * gaps());
     if has("tickets") {
         tickets::capacity(&arrays, 1);
         tickets::capacity(&arrays, 2);
         let rate = 0.4 * tickets::capacity(&arrays, TENANTS);
-        lost();
+        machine::report();
+        bare::open_loop(rate).report("two threads that compute as long, no pool", None);
         let quiet = tickets::open_loop(&arrays, rate, &pool(), None).report("one thread submits, at 40 %", None);
-        lost();
+        machine::report();
         let (pool, attack) = (pool(), Arc::new(Attack::new()));
         let latencies = tickets::open_loop(&arrays, rate, &pool, Some(&attack));
         latencies.report("the same with an attacker", Some(quiet));
@@ -180,11 +180,8 @@ fn main() {
         threads::capacity(&arrays, 1);
         threads::capacity(&arrays, 2);
         let rate = 0.4 * threads::capacity(&arrays, TENANTS as u64);
-        lost();
         threads::open_loop(&arrays, rate, None, None).report("64 threads at 40 %, without a pool", None);
-        lost();
         let quiet = threads::open_loop(&arrays, rate, Some(&pool()), None).report("64 threads at 40 %", None);
-        lost();
         let (pool, attack) = (pool(), Attack::new());
         let latencies = threads::open_loop(&arrays, rate, Some(&pool), Some(&attack));
         latencies.report("the same with an attacker", Some(quiet));

@@ -103,10 +103,18 @@ impl PoolError {
         PoolError { limit: Some(limit), asked: Some(asked), ..PoolError::new(tenant, kind, message) }
     }
 
-    /// A call that has waited for as long as it may.
-    pub(super) fn waited(tenant: &Arc<str>, max_wait: Duration) -> PoolError {
-        let message = format!("tenant {tenant}: the call has waited for {max_wait:?}, max_wait");
-        PoolError { limit: Some(nanos(max_wait)), ..PoolError::new(tenant, Kind::MaxWait, message) }
+    /// A call that was ended while it waited, after `wait_time`.
+    pub(super) fn waited(tenant: &Arc<str>, kind: Kind, wait_time: Duration, max_wait: Duration) -> PoolError {
+        let (why, limit, asked) = match kind {
+            Kind::MaxWait => {
+                let why = format!("the call has waited for {wait_time:?}; the limit max_wait is {max_wait:?}");
+                (why, Some(nanos(max_wait)), Some(nanos(wait_time)))
+            }
+            Kind::System => ("the system has no thread for the call".to_owned(), None, None),
+            _ => (format!("the call was {} while it waited", kind.name()), None, None),
+        };
+        let error = PoolError::new(tenant, kind, format!("tenant {tenant}: {why}"));
+        PoolError { limit, asked, ..error }.after(Used { wait_time, ..Used::default() })
     }
 
     /// The same refusal, after so much.

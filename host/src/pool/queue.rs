@@ -139,14 +139,7 @@ impl Queue {
         }
         state.list(&turn.tenant, |waiting| waiting.push_back(turn.clone()));
         drop(state);
-        self.wait(turn, max_wait).map_err(|kind| match kind {
-            Kind::MaxWait => PoolError::waited(&turn.tenant, max_wait),
-            _ => PoolError::new(
-                &turn.tenant,
-                kind,
-                format!("tenant {}: the call was {} while it waited", turn.tenant, kind.name()),
-            ),
-        })
+        self.wait(turn, max_wait).map_err(|kind| PoolError::waited(&turn.tenant, kind, now.elapsed(), max_wait))
     }
 
     /// A running call stands still until it is its turn again.

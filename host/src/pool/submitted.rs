@@ -1,8 +1,8 @@
 //! A call that was left to the pool's threads: waits in its tenant's line, runs, and hands over its answer, once.
 
 use super::config::TenantLimits;
-use super::error::{Kind, PoolError, nanos};
-use super::job::{Answer, Used};
+use super::error::{Kind, PoolError};
+use super::job::Answer;
 use super::owned::Job;
 use super::queue::Queue;
 use super::run::Run;
@@ -80,17 +80,7 @@ impl Submitted {
 
     /// Ends a call that is in no line and does not run.
     pub(super) fn refuse(&self, kind: Kind) {
-        let tenant = &self.turn.tenant;
-        let error = match kind {
-            Kind::MaxWait => PoolError::waited(tenant, self.limits.max_wait),
-            Kind::System => {
-                PoolError::new(tenant, kind, format!("tenant {tenant}: the system has no thread for the call"))
-            }
-            _ => PoolError::new(tenant, kind, format!("tenant {tenant}: the call was {} while it waited", kind.name())),
-        };
-        let wait_time = self.at.elapsed();
-        let asked = (kind == Kind::MaxWait).then(|| nanos(wait_time));
-        let error = PoolError { asked, ..error.after(Used { wait_time, ..Used::default() }) };
+        let error = PoolError::waited(&self.turn.tenant, kind, self.at.elapsed(), self.limits.max_wait);
         if let Some(task) = self.take() {
             task.refuse(self.queue.refuse(error));
         }

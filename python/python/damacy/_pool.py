@@ -340,6 +340,8 @@ class Tenant:
         names = list(named)
         ratios: list[float] = []
         if encoded is not None:
+            for name in encoded if isinstance(encoded, Mapping) else ():
+                _index(names, name, "encoded")
             ratios = [_known(name, encoded) for name in names]
         return (names, *_split(named), boxes, listed, ratios)
 

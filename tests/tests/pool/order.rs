@@ -139,7 +139,9 @@ fn waiting_has_an_end() {
             (Kind::MaxWait, Status::Again, Some(20_000_000)),
             "{error}"
         );
-        assert!(error.message.contains("20ms"), "{error}");
+        assert!(error.asked >= error.limit, "{error:?}");
+        assert_eq!(error.asked.map(u128::from), Some(error.used.wait_time.as_nanos()), "{error:?}");
+        assert!(error.message.contains("max_wait is 20ms"), "{error}");
         cancel.cancel();
     });
 }

@@ -262,6 +262,7 @@ fn a_queue_of_tickets_is_bounded_and_waiting_has_an_end() {
     for ticket in waiting {
         let error = ticket.wait().expect_err("50 ms are over");
         assert_eq!((error.kind, error.limit), (Kind::MaxWait, Some(50_000_000)), "{error}");
+        assert!(error.asked >= error.limit, "{error:?}");
         assert!(error.used.wait_time >= Duration::from_millis(50), "{:?}", error.used);
     }
     assert!(!running.is_done(), "it runs for much longer");
@@ -314,7 +315,7 @@ fn endless_submitted_work_meets_the_deadline() {
     let _alone = alone();
     let pool = pool(Long::limits(TenantLimits::default()), 2);
     let job = long();
-    let error = crate::support::soon_refused("endless work", || pool.tenant("mallory").submit(job).wait());
+    let error = crate::support::soon_refused("endless work", || pool.tenant("mallory").submit(job.clone()).wait());
     assert_eq!((error.kind, error.limit), (Kind::Deadline, Some(50_000_000)), "{error}");
     assert!(error.used.run_time >= Duration::from_millis(50), "{:?}", error.used);
 }
