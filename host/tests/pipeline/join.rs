@@ -9,23 +9,53 @@ use std::time::{Duration, Instant};
 
 const CHUNK: u64 = 50;
 
+/// What reads wait at.
+#[derive(Default)]
+struct Gate {
+    /// How many have come, and whether it is open.
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.0 += 1;
+        self.changed.notify_all();
+        drop(self.changed.wait_while(state, |(_, open)| !*open).unwrap());
+    }
+
+    fn wait_for(&self, reads: usize) {
+        let waits = |state: &mut (usize, bool)| state.0 < reads;
+        let (state, waited) =
+            self.changed.wait_timeout_while(self.state.lock().unwrap(), PATIENCE.unwrap(), waits).unwrap();
+        assert!(!waited.timed_out(), "{} reads have come", state.0);
+    }
+
+    fn open(&self) {
+        self.state.lock().unwrap().1 = true;
+        self.changed.notify_all();
+    }
+}
+
 /// Windows of one batch of one row, and reads that wait until the gate is open.
-fn gated(len: u64, workers: usize) -> (Arc<(Mutex<bool>, Condvar)>, PipelineConfig) {
-    let gate: Arc<(Mutex<bool>, Condvar)> = Arc::default();
+fn gated(len: u64, workers: usize) -> (Arc<Gate>, PipelineConfig) {
+    let gate: Arc<Gate> = Arc::default();
     let mut config = config(1, &[len]);
     cpu(&mut config).limits.workers = Some(workers);
     config.queues.lookahead_samples = Some(1);
     let at_gate = Arc::clone(&gate);
-    config.read_hook = Some(ReadHook::new(move |_| {
-        let (open, changed) = &*at_gate;
-        drop(changed.wait_while(open.lock().unwrap(), |open| !*open).unwrap());
-    }));
+    config.read_hook = Some(ReadHook::new(move |_| at_gate.pass()));
     (gate, config)
 }
 
-fn open(gate: &(Mutex<bool>, Condvar)) {
-    *gate.0.lock().unwrap() = true;
-    gate.1.notify_all();
+/// Pushes rows, the second one on when all workers have claimed chunks of the first; waits until two windows are with them.
+fn push(pipeline: &Pipeline, gate: &Gate, mut rows: Vec<Sample>, workers: usize) {
+    let later = rows.split_off(1);
+    pipeline.push(good(rows)).unwrap();
+    gate.wait_for(workers);
+    pipeline.push(good(later)).unwrap();
+    formed(pipeline, 2);
 }
 
 /// Waits until so many windows are with the workers.
@@ -48,9 +78,8 @@ fn two_windows_decode_what_both_need_once() {
     let store = Store::new(&[850], &[CHUNK]);
     let (gate, config) = gated(800, 1);
     let pipeline = Pipeline::new(config).unwrap();
-    pipeline.push(good(vec![row(&store, 0, 800), row(&store, 50, 800)])).unwrap();
-    formed(&pipeline, 2);
-    open(&gate);
+    push(&pipeline, &gate, vec![row(&store, 0, 800), row(&store, 50, 800)], 1);
+    gate.open();
     let (first, second) = (pop(&pipeline), pop(&pipeline));
     assert_eq!((as_u16(&first), as_u16(&second)), (values(&[(0, 800)]), values(&[(50, 850)])));
     // The only worker takes a quarter of the 16 chunks at once, and is held up over the first of them. The second window
@@ -67,9 +96,8 @@ fn a_missing_chunk_is_a_fill_in_both_windows() {
     std::fs::remove_file(store.chunk_path(&[9])).unwrap();
     let (gate, config) = gated(800, 1);
     let pipeline = Pipeline::new(config).unwrap();
-    pipeline.push(good(vec![row(&store, 0, 800), row(&store, 50, 800)])).unwrap();
-    formed(&pipeline, 2);
-    open(&gate);
+    push(&pipeline, &gate, vec![row(&store, 0, 800), row(&store, 50, 800)], 1);
+    gate.open();
     for start in [0, 50] {
         let mut expected = values(&[(start, start + 800)]);
         expected[(450 - start) as usize..(500 - start) as usize].fill(FILL);
@@ -86,9 +114,8 @@ fn a_chunk_that_cannot_be_decoded_fails_the_first_batch_that_needs_it() {
     let (gate, config) = gated(300, 1);
     let pipeline = Pipeline::new(config).unwrap();
     // Chunks 0 to 5, 5 to 10, 5 to 10: the third window shares the damaged one with the second.
-    pipeline.push(good(vec![row(&store, 0, 300), row(&store, 250, 300), row(&store, 250, 300)])).unwrap();
-    formed(&pipeline, 2);
-    open(&gate);
+    push(&pipeline, &gate, vec![row(&store, 0, 300), row(&store, 250, 300), row(&store, 250, 300)], 1);
+    gate.open();
     assert_eq!(as_u16(&pop(&pipeline)), values(&[(0, 300)]));
     for _ in 0..2 {
         let error = pipeline.pop(PATIENCE).expect_err("three bytes are no chunk");
@@ -102,11 +129,10 @@ fn closing_ends_windows_that_share() {
     let store = Store::new(&[850], &[CHUNK]);
     let (gate, config) = gated(800, 2);
     let pipeline = Pipeline::new(config).unwrap();
-    pipeline.push(good(vec![row(&store, 0, 800), row(&store, 50, 800)])).unwrap();
-    formed(&pipeline, 2);
+    push(&pipeline, &gate, vec![row(&store, 0, 800), row(&store, 50, 800)], 2);
     std::thread::scope(|scope| {
         let closing = scope.spawn(|| pipeline.close());
-        open(&gate);
+        gate.open();
         closing.join().unwrap();
     });
     assert_eq!(pipeline.pop(PATIENCE).expect_err("closed").status(), Status::Shutdown);

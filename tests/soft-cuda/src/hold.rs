@@ -25,7 +25,7 @@ impl Hold {
             Work::Copy(copy) if copy.is_upload() => (&mut self.uploads, uploads.enqueued),
             _ => return false,
         };
-        let waits = *left > 0 && reached < item.issue;
+        let waits = *left > 0 && reached <= item.issue;
         *left = left.saturating_sub(u64::from(!waits));
         waits
     }

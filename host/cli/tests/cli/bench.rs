@@ -37,7 +37,7 @@ fn the_smoke_scenario_runs_and_its_predictions_hold() {
     let results: Value = serde_json::from_str(&written).expect("JSON");
     assert_eq!(results["schema_version"], 1);
     let run = &results["runs"][0];
-    assert!(run["checks"].as_array().is_some_and(|all| all.len() == 4 && all.iter().all(|c| c["passed"] == true)));
+    assert!(run["checks"].as_array().is_some_and(|all| all.len() >= 4 && all.iter().all(|c| c["passed"] == true)));
     assert_eq!(run["rounds"].as_array().map(Vec::len), Some(2));
     // 12 batches of 4 crops of 16 x 32 x 32 elements of float32.
     assert_eq!(run["crops"]["output_bytes"], 12 * 4 * 16 * 32 * 32 * 4);
