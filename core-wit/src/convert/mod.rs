@@ -90,7 +90,8 @@ pub struct Crop<'a> {
 /// The pointer that [`RowSink::rows`] returns is the first byte of `rows` rows of `len` initialised bytes, `step` bytes
 /// apart, that may be read and written, and that nobody else reads or writes until the sink is used again or dropped.
 pub unsafe trait RowSink {
-    /// The first of some rows, or `None` if they are not wholly inside the destination.
+    /// The first of some rows; `None` if, and only if, they are not wholly inside the destination's [`bytes`](RowSink::bytes). Whoever refuses
+    /// others stops a conversion that has begun to write.
     fn rows(&mut self, offset: usize, len: usize, step: usize, rows: usize) -> Option<*mut u8>;
 
     /// Bytes of the destination.

@@ -80,6 +80,10 @@ fn main() {
     }
     let [mut small, mut large] = options.sizes.map(Buffers::new);
     if options.stores {
+        assert!(
+            options.only.is_none() && options.out.is_none(),
+            "--stores prints pairs of its own: no --only, no --out"
+        );
         return stores::print(SHORT_RUNS * options.rounds, &mut large);
     }
     let mut pairs = Vec::new();

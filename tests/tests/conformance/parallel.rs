@@ -72,22 +72,22 @@ fn axes_that_run_backwards_give_what_one_thread_gives() {
 /// Rows that interleave in the destination cannot be shared out.
 #[test]
 fn interleaved_rows_give_what_one_thread_gives() {
-    let (src_strides, dst_strides) = ([4_000_000, 2], [4, 8]);
+    let (src_strides, dst_strides) = ([5_000_000, 2], [4, 8]);
     let crop = Crop {
-        extent: &[2, 2_000_000],
+        extent: &[2, 2_500_000],
         src_offset: 0,
         src_strides: &src_strides,
         dst_offset: 0,
         dst_strides: &dst_strides,
     };
-    agrees_with_one_thread(Engine::Native, &crop, &bytes(8_000_000), 16_000_000);
+    agrees_with_one_thread(Engine::Native, &crop, &bytes(10_000_000), 20_000_000);
 }
 
 #[test]
 fn a_box_that_does_not_fit_is_refused_before_anything_is_written() {
     let kernel = Kernel::select(SourceType::U16, ByteOrder::NATIVE, Dtype::F32);
-    let (src, mut dst) = (bytes(8_000_000), vec![0xa5; 15_999_999]);
-    let crop = Crop { extent: &[4_000_000], src_offset: 0, src_strides: &[2], dst_offset: 0, dst_strides: &[4] };
+    let (src, mut dst) = (bytes(10_000_000), vec![0xa5; 19_999_999]);
+    let crop = Crop { extent: &[5_000_000], src_offset: 0, src_strides: &[2], dst_offset: 0, dst_strides: &[4] };
     let refused = convert_box_parallel(Engine::Native, None, &kernel, &crop, &src, &mut dst).expect_err("too small");
     assert_eq!(refused.status(), Status::Inval);
     assert!(dst.iter().all(|&byte| byte == 0xa5));
