@@ -34,8 +34,8 @@ pub struct BatchInfo {
 pub struct Timing {
     /// Id of the first batch of its look-ahead window: batches of one window share it.
     pub window: u64,
-    /// If its window joined the one before: the first of that one's chunks, in the order of its plan, that was decoded for both
-    /// where both needed it. `None` if the window before had nothing left to decode, or nothing in common.
+    /// If its window joined the one before: from this chunk of that one on, in the order of its plan, what both needed was decoded
+    /// for both. `None` if the window before had nothing left to decode that this one needs.
     pub joined: Option<u64>,
     /// Its window was planned, and handed to the workers.
     pub formed: Instant,

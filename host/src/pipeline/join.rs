@@ -4,8 +4,6 @@
 //! for it. The planner makes this, workers read it.
 
 use super::window::Window;
-use crate::zarr::Array;
-use damacy_core::planner::PlannedChunk;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -28,14 +26,10 @@ impl Joined {
         if earlier.plan.chunks.len() + later.plan.chunks.len() > MOST_CHUNKS {
             return None;
         }
-        let mut by_uri: HashMap<&str, u32> = HashMap::new();
-        by_uri.extend(later.arrays.iter().map(|array| array.uri()).zip(0..));
-        // Numbers in the later window. An array may have been closed and opened again meanwhile: it is the same if it reads the same.
-        let same = |array: &Arc<Array>| {
-            let number = *by_uri.get(array.uri())?;
-            (later.arrays[number as usize].metadata() == array.metadata()).then_some(number)
-        };
-        let arrays: Vec<Option<u32>> = earlier.arrays.iter().map(same).collect();
+        // Numbers in the later window. One that was closed and opened again meanwhile is another array.
+        let mut by_id: HashMap<u64, u32> = HashMap::new();
+        by_id.extend(later.arrays.iter().map(|array| array.id()).zip(0..));
+        let arrays: Vec<Option<u32>> = earlier.arrays.iter().map(|array| by_id.get(&array.id()).copied()).collect();
         let coords = |window: &'a Window| {
             let rank = window.plan.rank as usize;
             (0..window.plan.chunks.len()).map(move |chunk| &window.plan.coords[chunk * rank..][..rank])
@@ -43,10 +37,12 @@ impl Joined {
         let mut chunks: HashMap<(u32, &[u64]), u32> = HashMap::new();
         let keys = later.plan.chunks.iter().zip(coords(later)).map(|(chunk, coords)| (chunk.array, coords));
         chunks.extend(keys.zip(0..));
-        let number = |(chunk, coords): (&PlannedChunk, &[u64])| {
-            arrays[chunk.array as usize].and_then(|array| chunks.get(&(array, coords)).copied()).unwrap_or(NONE)
-        };
-        let numbers: Vec<u32> = earlier.plan.chunks.iter().zip(coords(earlier)).map(number).collect();
+        // Each chunk of the later window is found once at most, be it twice in the earlier plan: it must not be placed twice.
+        let mut numbers = vec![NONE; earlier.plan.chunks.len()];
+        for ((number, chunk), coords) in numbers.iter_mut().zip(&earlier.plan.chunks).zip(coords(earlier)) {
+            let later = arrays[chunk.array as usize].and_then(|array| chunks.remove(&(array, coords)));
+            *number = later.unwrap_or(NONE);
+        }
         let any = numbers.iter().any(|&number| number != NONE);
         any.then(|| Joined { window: Arc::clone(later), numbers })
     }

@@ -14,6 +14,7 @@ mod check;
 mod config;
 mod consumer;
 mod cuda;
+mod delivery;
 mod executor;
 mod feeder;
 mod former;

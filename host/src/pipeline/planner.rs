@@ -308,17 +308,19 @@ impl Planner<'_> {
                 Slot { info, memory, complete: false }
             })
             .collect();
-        // Counted first: its batches may be popped before this thread runs again.
-        shared.count(&Stats { windows: 1, ..Stats::default() });
         let mut state = shared.lock();
         if state.closed {
             drop(state);
             drop_quietly(slots);
             return Ok(Attempt::Closed);
         }
-        if let Some(from) = joined.and_then(|(earlier, joined)| earlier.join(joined)) {
+        // Under the lock, so that no worker has the next window before it has joined; `earlier` is dropped after it.
+        let (earlier, joined) = joined.unzip();
+        if let Some(from) = earlier.as_ref().zip(joined).and_then(|(earlier, joined)| earlier.join(joined)) {
             slots.iter_mut().for_each(|slot| slot.info.timing.joined = Some(from as u64));
         }
+        // Counted before its batches can be popped.
+        shared.count(&Stats { windows: 1, ..Stats::default() });
         self.last = Arc::downgrade(&window);
         state.slots.extend(slots);
         state.forming = 0;
@@ -326,6 +328,8 @@ impl Planner<'_> {
         state.pool.note_peak(&shared.sizes);
         state.windows.push_back(window);
         shared.work.notify_all();
+        drop(state);
+        drop(earlier);
         Ok(Attempt::Started)
     }
 

@@ -125,7 +125,10 @@ impl Window {
         }
         let start = claims.cursor;
         claims.cursor += (left / (4 * workers)).clamp(1, MOST_AT_ONCE);
-        Some(Claim { chunks: start..claims.cursor, next: claims.next.clone() })
+        // Not kept for longer than it is of use: the next window has a plan of its own, and one after it.
+        let last = claims.cursor == self.plan.chunks.len();
+        let next = if last { claims.next.take() } else { claims.next.clone() };
+        Some(Claim { chunks: start..claims.cursor, next })
     }
 
     /// True when every chunk is claimed.
@@ -137,8 +140,8 @@ impl Window {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the next window, which no worker has yet, join: what is not claimed from here on is decoded for both. Answers the
-    /// first such chunk; `None` if all are claimed.
+    /// Lets the next window, which no worker has yet, join: what both need and is not claimed yet is decoded for both. Answers
+    /// where the unclaimed chunks begin; `None` if there is nothing to share among them.
     pub fn join(&self, next: Joined) -> Option<usize> {
         let mut claims = self.claims();
         let from = claims.cursor;
@@ -150,6 +153,9 @@ impl Window {
             if let Some((_, at)) = next.at(chunk) {
                 served[at] = true;
             }
+        }
+        if !served.contains(&true) {
+            return None;
         }
         // Nobody else has the window, so nothing is set yet.
         let _ = next.window.served.set(served);

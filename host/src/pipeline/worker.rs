@@ -1,5 +1,4 @@
-//! The workers: chunks in plan order -> fetched, decoded, placed (converted and scattered, or taken to a GPU); batches marked
-//! complete.
+//! The workers: chunks in plan order -> fetched, decoded, delivered to the batches that use them.
 //!
 //! One loop for each thread of the pipeline's pool, with its own decoding memory. A failure or panic of one chunk is the
 //! error of the first batch that uses it; the worker goes on with the next chunk.
@@ -7,15 +6,13 @@
 use super::budget::encoded_limit;
 use super::cache::{Filler, Held, Role};
 use super::cuda::bind_worker;
-use super::feeder::panic_text;
+use super::delivery::{Delivery, panicked};
 use super::output::Output;
-use super::place::Place;
 use super::scatter::Content;
 use super::state::Shared;
 use super::stats::Stats;
 use super::window::{Claim, Window};
-use crate::Status;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::zarr::Scratch;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -33,13 +30,13 @@ pub(super) fn run(shared: &Shared, index: usize) {
         populate(shared, &window);
         while index < shared.concurrency() {
             let Some(Claim { chunks, next }) = window.claim(shared.concurrency()) else { break };
-            next.iter().for_each(|next| populate(shared, &next.window));
             let mut done = 0;
             for chunk in chunks.filter(|&chunk| !window.is_served(chunk)) {
                 if shared.closed.load(Ordering::Relaxed) {
                     return;
                 }
                 let joined = next.as_ref().and_then(|next| next.at(chunk));
+                joined.iter().for_each(|(next, _)| populate(shared, next));
                 worker.chunk_or_error(&window, chunk, joined);
                 done += 1;
                 if let Some((next, _)) = joined {
@@ -99,14 +96,14 @@ fn next_window<'a>(shared: &'a Shared, index: usize, worker: &mut Worker<'a>) ->
 
 struct Worker<'a> {
     shared: &'a Shared,
-    place: Place,
+    delivery: Delivery<'a>,
     scratch: Scratch,
     encoded: Vec<u8>,
 }
 
 impl<'a> Worker<'a> {
     fn new(shared: &'a Shared) -> Worker<'a> {
-        Worker { shared, place: Place::new(shared), scratch: Scratch::default(), encoded: Vec::new() }
+        Worker { shared, delivery: Delivery::new(shared), scratch: Scratch::default(), encoded: Vec::new() }
     }
 
     /// Runs one chunk, for the next window, too, if that has joined for it; whatever goes wrong becomes the error of its first
@@ -118,32 +115,20 @@ impl<'a> Worker<'a> {
             return;
         }
         let mut figures = Stats::default();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let done = self.chunk(window, chunk, joined, &mut figures);
-            // Counted before the batch can be popped.
-            self.shared.count(&std::mem::take(&mut figures));
-            done?;
-            self.uses_done(window, chunk);
-            if let Some((next, at)) = joined {
-                self.uses_done(next, at);
-            }
-            Ok(())
-        }));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.chunk(window, chunk, joined, &mut figures)));
+        self.shared.count(&figures);
         let error = match outcome {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error,
             Err(panic) => {
-                self.shared.count(&figures);
                 self.scratch = Scratch::default();
-                let array = window.arrays.get(window.plan.chunks[chunk].array as usize).map_or("", |array| array.uri());
-                let text = panic_text(&*panic);
-                Error::new(Status::Internal, "decode", format!("{array}: a worker panicked over a chunk: {text}"))
+                panicked(window, chunk, &*panic)
             }
         };
         self.shared.fail(first_batch, error);
     }
 
-    /// Reads, decodes and places a chunk. What was done before a failure is in the figures too.
+    /// Reads, decodes and delivers a chunk. What was done before a failure is in the figures too.
     fn chunk(
         &mut self,
         window: &Window,
@@ -152,9 +137,7 @@ impl<'a> Worker<'a> {
         figures: &mut Stats,
     ) -> Result<()> {
         let rank = window.plan.rank as usize;
-        let array_index = window.plan.chunks[chunk].array as usize;
-        let array = &window.arrays[array_index];
-        let uses = window.uses(chunk);
+        let array = &window.arrays[window.plan.chunks[chunk].array as usize];
         let coords = &window.plan.coords[chunk * rank..][..rank];
         let begun = Instant::now();
         let filler = match window.take_role(chunk) {
@@ -176,42 +159,35 @@ impl<'a> Worker<'a> {
                 if let (Ok(elements), Some(filler)) = (&elements, filler) {
                     filler.keep(elements);
                 }
-                let decoded = Instant::now();
-                figures.decode_time = decoded - read;
+                figures.decode_time = read.elapsed();
                 let elements = elements?;
                 figures.decoded_bytes = elements.len() as u64;
                 figures.chunks_decoded = 1;
-                figures.decodes_avoided = uses.len() as u64 - 1;
+                figures.decodes_avoided = window.uses(chunk).len() as u64 - 1;
                 let content = Content::Decoded(elements);
-                let mut placed = self.place.uses(window, chunk, &content, figures);
+                self.delivery.chunk(window, chunk, &content, figures)?;
                 if let Some((next, at)) = joined {
-                    placed = placed.and_then(|()| self.place.uses(next, at, &content, figures));
-                    figures.chunks_shared = 1;
-                    figures.decodes_avoided += next.uses(at).len() as u64;
+                    let decodes_avoided = next.uses(at).len() as u64;
+                    let shared = Stats { chunks_shared: 1, decodes_avoided, ..Stats::default() };
+                    self.delivery.chunk_or_error(next, at, &content, shared);
                 }
-                figures.convert_time = decoded.elapsed();
-                placed?;
                 self.encoded = encoded.bytes;
             }
             None => {
                 filler.into_iter().for_each(Filler::missing);
-                figures.chunks_missing = 1;
-                let mut placed = self.place.uses(window, chunk, &Content::Missing, figures);
+                let missing = Stats { chunks_missing: 1, ..Stats::default() };
+                figures.add(&missing);
+                self.delivery.chunk(window, chunk, &Content::Missing, figures)?;
                 if let Some((next, at)) = joined {
-                    placed = placed.and_then(|()| self.place.uses(next, at, &Content::Missing, figures));
-                    figures.chunks_missing += 1;
+                    self.delivery.chunk_or_error(next, at, &Content::Missing, missing);
                 }
-                figures.convert_time = read.elapsed();
-                placed?;
             }
         }
-        figures.needed_bytes = needed_bytes(window, chunk) + joined.map_or(0, |(next, at)| needed_bytes(next, at));
         Ok(())
     }
 
-    /// Places a chunk out of the cache.
+    /// Delivers a chunk out of the cache.
     fn cached(&mut self, window: &Window, chunk: usize, held: &Held, figures: &mut Stats) -> Result<()> {
-        let begun = Instant::now();
         let content = match held {
             Held::Elements(elements) => {
                 figures.cache_hits = 1;
@@ -223,95 +199,101 @@ impl<'a> Worker<'a> {
                 Content::Missing
             }
         };
-        let placed = self.place.uses(window, chunk, &content, figures);
-        figures.convert_time = begun.elapsed();
-        placed?;
-        figures.needed_bytes = needed_bytes(window, chunk);
-        Ok(())
+        self.delivery.chunk(window, chunk, &content, figures)
     }
-
-    /// Counts the uses of a chunk as placed, and finishes the batches whose last ones they were.
-    fn uses_done(&mut self, window: &Window, chunk: usize) {
-        for use_index in window.uses(chunk) {
-            let batch = window.batch_of(use_index);
-            if window.batches[batch].use_done() {
-                let id = window.first_batch + batch as u64;
-                let mut figures = Stats::default();
-                let finished = self.place.finish(window, batch, &mut figures);
-                self.shared.count(&figures);
-                match finished {
-                    Ok(()) => self.complete(id),
-                    Err(error) => self.shared.fail(id, error),
-                }
-            }
-        }
-    }
-
-    fn complete(&self, id: u64) {
-        let mut state = self.shared.lock();
-        let index = id.checked_sub(state.next_pop).and_then(|index| usize::try_from(index).ok());
-        if let Some(slot) = index.and_then(|index| state.slots.get_mut(index)) {
-            slot.complete = true;
-            slot.info.timing.complete = Instant::now();
-            self.shared.consume.notify_all();
-            self.shared.plan.notify_all();
-        }
-    }
-}
-
-/// The elements that a chunk gives to its uses, in the source type.
-fn needed_bytes(window: &Window, chunk: usize) -> u64 {
-    let rank = window.plan.rank as usize;
-    let array = window.plan.chunks[chunk].array as usize;
-    let width = window.arrays[array].metadata().source.map_or(0, |source| source.width() as u64);
-    let elements = |use_index: usize| window.plan.use_extents[use_index * rank..][..rank].iter().product::<u64>();
-    window.uses(chunk).map(elements).sum::<u64>() * width
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Status;
     use crate::pipeline::buffer::Memory;
     use crate::pipeline::config::{PipelineConfig, validate};
+    use crate::pipeline::join::Joined;
     use crate::pipeline::window::Target;
     use crate::zarr::{Array, NativeParser};
     use crate::{BatchSpec, Dtype};
     use damacy_core::planner::{Plan, PlannedChunk};
 
+    /// An array of four elements in two chunks, which are missing, and a pipeline of batches of one chunk each.
+    struct Place {
+        folder: tempfile::TempDir,
+        array: Arc<Array>,
+        shared: Shared,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let folder = tempfile::tempdir().unwrap();
+            let document = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint16", "fill_value": 7,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+                "chunk_key_encoding": {"name": "default"},
+                "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}"#;
+            std::fs::write(folder.path().join("zarr.json"), document).unwrap();
+            let array = Arc::new(Array::open(folder.path().to_str().unwrap(), &mut NativeParser).unwrap());
+            let config = PipelineConfig::new(BatchSpec { samples: 1, shape: vec![2], dtype: Dtype::U16 });
+            let sizes = validate(&config).unwrap();
+            Place { folder, array, shared: Shared::new(config, sizes, None) }
+        }
+
+        /// A window of two batches: chunks by their coordinate and the batch that uses each. Uses from `targets` on lack their
+        /// target, which no checked plan's do.
+        fn window(&self, first_batch: u64, chunks: [(u64, u32); 2], targets: usize) -> (Window, Vec<Arc<Output>>) {
+            let memory: Vec<_> = (0..2).map(|_| Arc::new(Output::Host(Memory::new(4).unwrap()))).collect();
+            let chunk = |(_, first_use)| PlannedChunk { array: 0, first_use, use_count: 1, missing: false };
+            let plan = Plan {
+                rank: 1,
+                chunks: chunks.map(chunk).to_vec(),
+                coords: chunks.map(|(coordinate, _)| coordinate).to_vec(),
+                uses: vec![0, 1],
+                use_sources: vec![0, 0],
+                use_extents: vec![2, 2],
+                use_targets: vec![0; targets],
+                ..Plan::default()
+            };
+            let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
+            let arrays = vec![Arc::clone(&self.array)];
+            (Window::new(plan, arrays, first_batch, 1, targets, 0, Vec::new(), Vec::new(), None), memory)
+        }
+    }
+
+    fn written(memory: &Output) -> Vec<u8> {
+        // SAFETY: the worker is done.
+        unsafe { memory.host().unwrap().bytes(4) }.to_vec()
+    }
+
     #[test]
     fn a_panic_over_a_chunk_is_the_error_of_its_batch_and_the_worker_goes_on() {
-        let folder = tempfile::tempdir().unwrap();
-        let document = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint16", "fill_value": 7,
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
-            "chunk_key_encoding": {"name": "default"},
-            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}"#;
-        std::fs::write(folder.path().join("zarr.json"), document).unwrap();
-        let array = Arc::new(Array::open(folder.path().to_str().unwrap(), &mut NativeParser).unwrap());
-        let config = PipelineConfig::new(BatchSpec { samples: 1, shape: vec![2], dtype: Dtype::U16 });
-        let sizes = validate(&config).unwrap();
-        let shared = Shared::new(config, sizes, None);
-        let memory: Vec<_> = (0..2).map(|_| Arc::new(Output::Host(Memory::new(4).unwrap()))).collect();
-        // The second chunk's use lacks its target, which no checked plan does.
-        let chunk = |first_use| PlannedChunk { array: 0, first_use, use_count: 1, missing: false };
-        let plan = Plan {
-            rank: 1,
-            chunks: vec![chunk(1), chunk(0)],
-            coords: vec![1, 0],
-            uses: vec![0, 1],
-            use_sources: vec![0, 0],
-            use_extents: vec![2, 2],
-            use_targets: vec![0],
-            ..Plan::default()
-        };
-        let targets = memory.iter().map(|memory| Target::new(Arc::clone(memory), 1)).collect();
-        let window = Window::new(plan, vec![array], 40, 1, targets, 0, Vec::new(), Vec::new(), None);
-        let mut worker = Worker::new(&shared);
+        let place = Place::new();
+        let (window, memory) = place.window(40, [(1, 1), (0, 0)], 1);
+        let mut worker = Worker::new(&place.shared);
         worker.chunk_or_error(&window, 0, None);
-        let failure = shared.lock().failure.clone().expect("batch 41 fails");
+        let failure = place.shared.lock().failure.clone().expect("batch 41 fails");
         assert_eq!((failure.0, failure.1.status()), (41, Status::Internal));
-        assert!(failure.1.message().contains(folder.path().to_str().unwrap()), "{}", failure.1);
+        assert!(failure.1.message().contains(place.folder.path().to_str().unwrap()), "{}", failure.1);
         worker.chunk_or_error(&window, 1, None);
-        // SAFETY: the worker is done.
-        assert_eq!(unsafe { memory[0].host().unwrap().bytes(4) }, [7u16.to_ne_bytes(), 7u16.to_ne_bytes()].concat());
+        assert_eq!(written(&memory[0]), [7, 0, 7, 0]);
+    }
+
+    #[test]
+    fn what_goes_wrong_for_the_window_that_joined_is_the_error_of_its_own_batch() {
+        let place = Place::new();
+        let (earlier, memory) = place.window(40, [(0, 0), (1, 1)], 2);
+        let (later, _) = place.window(42, [(1, 1), (0, 0)], 1);
+        Worker::new(&place.shared).chunk_or_error(&earlier, 1, Some((&later, 0)));
+        let failure = place.shared.lock().failure.clone().expect("batch 43 fails");
+        assert_eq!((failure.0, failure.1.status()), (43, Status::Internal));
+        assert_eq!(written(&memory[1]), [7, 0, 7, 0]);
+        assert_eq!(place.shared.counters.lock().unwrap().chunks_missing, 1);
+    }
+
+    /// A plan that names a chunk twice, as a wrong planner might: the later window's chunk must not be placed twice.
+    #[test]
+    fn a_chunk_of_the_later_window_is_found_once() {
+        let place = Place::new();
+        let (earlier, _) = place.window(40, [(1, 0), (1, 1)], 2);
+        let later = Arc::new(place.window(42, [(0, 0), (1, 1)], 2).0);
+        let joined = Joined::new(&earlier, &later).expect("chunk 1 in common");
+        assert_eq!([0, 1].map(|chunk| joined.at(chunk).map(|(_, at)| at)), [Some(1), None]);
     }
 }

@@ -65,8 +65,6 @@ fn formed(pipeline: &Pipeline, windows: u64) {
         assert!(Instant::now() < until, "{:?}", pipeline.stats());
         std::thread::sleep(Duration::from_millis(1));
     }
-    // It is counted just before it joins.
-    std::thread::sleep(Duration::from_millis(50));
 }
 
 fn pop(pipeline: &Pipeline) -> Batch {
