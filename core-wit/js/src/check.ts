@@ -84,8 +84,8 @@ export function text(value: unknown, what: string): string {
   throw invalid(`${what} is ${describe(value)}; accepted is a string`);
 }
 
-/** A finite number of at least 0. */
+/** A finite number above 0. */
 export function ratio(value: unknown, what: string): number {
-  if (typeof value === "number" && value >= 0 && value < Infinity) return value;
-  throw invalid(`${what} is ${describe(value)}; accepted are finite numbers from 0 up`);
+  if (typeof value === "number" && value > 0 && value < Infinity) return value;
+  throw invalid(`${what} is ${describe(value)}; accepted are finite numbers above 0`);
 }

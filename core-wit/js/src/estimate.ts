@@ -1,7 +1,8 @@
 // A job -> what it costs, and advice.
 import type * as cost from "./component/interfaces/damacy-core-cost.js";
-import { fields, list, oneOf, optional, ratio, truth, u32, u64, u64s } from "./check.js";
+import { describe, fields, list, oneOf, optional, ratio, truth, u32, u64, u64s } from "./check.js";
 import type { Core } from "./core.js";
+import { invalid } from "./errors.js";
 import { arrayInput } from "./metadata.js";
 import type { Names } from "./names.js";
 import { batchSpec, planLimits, sample } from "./request.js";
@@ -45,12 +46,19 @@ export function makeEstimate(core: Core, names: Names) {
   };
 }
 
+/** Refuses a value beside a tag that has none: it would be ignored. */
+function none(val: unknown, what: string, tag: string): void {
+  if (val === undefined) return;
+  throw invalid(`${what}.val is ${describe(val)}; accepted beside the tag "${tag}" is none`);
+}
+
 function crops(value: unknown): cost.Crops {
   const { tag, val } = fields(value, "crops");
   switch (oneOf(tag, "crops.tag", ["boxes", "uniform", "grid"] as const)) {
     case "boxes":
       return { tag: "boxes", val: list(val, "crops.val", sample) };
     case "uniform":
+      none(val, "crops", "uniform");
       return { tag: "uniform" };
     case "grid":
       return { tag: "grid", val: u64s(val, "crops.val") };
@@ -61,6 +69,7 @@ function encoded(value: unknown, what: string): cost.Encoded {
   const { tag, val } = fields(value, what);
   switch (oneOf(tag, `${what}.tag`, ["unknown", "ratio", "chunks"] as const)) {
     case "unknown":
+      none(val, what, "unknown");
       return { tag: "unknown" };
     case "ratio":
       return { tag: "ratio", val: ratio(val, `${what}.val`) };

@@ -210,6 +210,7 @@ test("the advised look-ahead has the waste of each window", () => {
 test("jobs that are refused, with what is accepted", () => {
   const good = { spec: spec(4), arrays: [array(SHAPE, [CHUNK])], crops: { tag: "uniform" } };
   estimate(good);
+  estimate({ ...good, crops: { tag: "uniform", val: undefined }, encoded: [{ tag: "unknown", val: undefined }] });
   for (const [changed, status, ...words] of [
     [{ window: 0 }, "INVAL", "the window has 0 samples", "at least 1"],
     [{ workers: -1 }, "INVAL", "workers is -1", "accepted"],
@@ -225,6 +226,9 @@ test("jobs that are refused, with what is accepted", () => {
     [{ crops: { tag: "boxes", val: [boxOf([7, 0])] } }, "INVAL", "10", "9"],
     [{ weights: [1, 2] }, "INVAL", "2 weights", "1 arrays"],
     [{ encoded: [{ tag: "ratio", val: -1 }] }, "INVAL", "encoded[0].val is -1", "accepted"],
+    [{ encoded: [{ tag: "ratio", val: 0 }] }, "INVAL", "encoded[0].val is 0", "finite numbers above 0"],
+    [{ encoded: [{ tag: "unknown", val: 0.5 }] }, "INVAL", "encoded[0].val is 0.5", '"unknown" is none'],
+    [{ crops: { tag: "uniform", val: [3, 4] } }, "INVAL", "crops.val is an array of 2", '"uniform" is none'],
     [{ encoded: [{ tag: "sizes" }] }, "INVAL", "encoded[0].tag", "chunks"],
     [{ encoded: [{ tag: "chunks", val: [1, 2] }] }, "INVAL", "2 encoded sizes"],
     [{ adviseLayout: 1 }, "INVAL", "array 1 of 1"],

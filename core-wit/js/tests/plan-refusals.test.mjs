@@ -137,7 +137,7 @@ test("numbers that are no positions, and values of wrong kinds", () => {
       },
     );
   }
-  for (const ratio of [-1, NaN, Infinity, 1n, "1"])
+  for (const ratio of [0, -0, -1, NaN, Infinity, 1n, "1"])
     invalid(request({ encodedRatios: [ratio] }), "encodedRatios[0] is ");
   invalid(request({ missing: [{ array: 0, coords: [0, -1] }] }), "missing[0].coords[1] is -1");
 });

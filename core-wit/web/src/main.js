@@ -4,7 +4,7 @@ import { loadComponent } from "./component.js";
 import { wireDocument } from "./document-view.js";
 import { announcer, byId, h } from "./dom.js";
 import { bytes } from "./extents.js";
-import { outdated, redraw, showPlan } from "./plan-view.js";
+import { input, outdated, redraw, showPlan } from "./plan-view.js";
 import { DEFAULTS, EXAMPLES, LONGEST_SHARED, fromHash, toHash } from "./state.js";
 import { showValues } from "./values-view.js";
 
@@ -86,6 +86,7 @@ const values = () => {
 const plans = () => sayPlan(showPlan(state, component, adopt));
 
 function changed(keys) {
+  input();
   save();
   showMode();
   if (keys.some((key) => VALUES.has(key))) {

@@ -11,8 +11,17 @@ import { FieldError, advice, batchBytes, plan, price, python, readFields } from 
 /** Fields that an error can be about. */
 const FIELDS = ["shape", "chunk", "shard", "crop", "batch", "window", "start", "ratio"];
 
+/** Milliseconds without input before the advice is asked for: it takes longer than what may delay a keystroke. */
+const IDLE = 400;
+
 let run = 0; // the newest call; the advice for an older one is not asked for
+let typed = -Infinity; // when the last input came
 let shown; // what the drawing needs to be drawn again
+
+/** An input came, to whichever field. */
+export function input() {
+  typed = performance.now();
+}
 
 /** The advice shown is that for other fields. */
 export function outdated() {
@@ -146,11 +155,13 @@ function showBatchBytes(outputs, fields) {
   );
 }
 
-/** Asks the component for its advice once the figures are on the screen, and shows it. */
+/** Asks the component for its advice once the figures are on the screen and typing has paused, and shows it. */
 function advise(component, fields, report, adopt) {
   const mine = run;
-  setTimeout(() => {
+  const left = () => typed + IDLE - performance.now();
+  const look = () => {
     if (mine !== run) return;
+    if (left() > 0) return setTimeout(look, left());
     let advised;
     let refusal;
     try {
@@ -160,17 +171,18 @@ function advise(component, fields, report, adopt) {
       refusal = error.message;
     }
     byId("better").setAttribute("aria-busy", "false");
-    const current = { levels: fields.levels, report, current: true };
-    byId("better-words").replaceChildren(...(refusal === undefined ? adviceWords(advised, current) : [refusal]));
+    const current = { levels: fields.levels, report: advised?.now ?? report, current: true };
+    const words = refusal === undefined ? adviceWords(advised, fields) : [refusal];
+    byId("better-words").replaceChildren(...words);
     const rows = [current, ...(advised ? [advised] : [])];
     byId("better-rows").replaceChildren(...rows.map((one) => layoutRow(one, adopt)));
-  });
+  };
+  setTimeout(look, Math.max(left(), 0));
 }
 
-function adviceWords(advised, { levels: stored, report: now }) {
-  if (!advised) return ["No other shape costs less by 5 % or more."];
-  const { levels, report } = advised;
-  const less = report.decodeWaste < now.decodeWaste;
+function adviceWords(advised, { levels: stored, samples }) {
+  if (!advised) return ["No other shape was found that costs less by 5 % or more."];
+  const { levels, report, now, crops } = advised;
   const unsharded = stored.length > 1 ? " without shards" : "";
   const inShards = levels.length > 1 ? ` in shards of ${times(levels[0])}` : unsharded;
   const pieces = `in ${counted(report.chunks, "chunk")} of ${bytes(report.largestChunkBytes)}`;
@@ -178,8 +190,19 @@ function adviceWords(advised, { levels: stored, report: now }) {
     h("b", {}, times(levels.at(-1))),
     `${inShards} would decode ${bytes(report.decodedBytes)} instead of ${bytes(now.decodedBytes)}: `,
     `${factor(report.decodeWaste)} instead of ${factor(now.decodeWaste)}, ${pieces}`,
-    less ? "." : ` instead of ${count(now.chunks)}: fewer chunks, which cost something each, not fewer bytes.`,
-  ];
+    difference(report, now),
+    crops < samples.length &&
+      ` These figures hold for the first ${count(crops)} crops: with all ${count(samples.length)} it is more than this page plans.`,
+  ].filter(Boolean);
+}
+
+/** What a layout that costs less has more of, if anything. */
+function difference(report, now) {
+  const than = ` instead of ${count(now.chunks)}`;
+  if (report.decodedBytes >= now.decodedBytes)
+    return `${than}: fewer chunks, which cost something each, not fewer bytes.`;
+  if (report.chunks > now.chunks) return `${than}: more chunks, which cost something each, but fewer bytes.`;
+  return ".";
 }
 
 /** Extents as a table has room for them: lines break after a sign only. */

@@ -1,4 +1,4 @@
-// The form's fields -> the component's answers. Nothing is planned, priced or advised here.
+// The form's fields -> the component's answers. Nothing is planned, counted or searched here; the advice is checked.
 
 import { documentOf, fullName } from "./arrays.js";
 import { isRefusal } from "./component.js";
@@ -9,6 +9,11 @@ import { randomCrops } from "./random.js";
 export const LIMITS = { memoryBytes: 64 << 20, maxChunks: 1 << 17 };
 /** Samples of one window. */
 export const MOST_SAMPLES = 4096;
+/** Given crops that the component's advice looks at. */
+const ADVISED_CROPS = 64;
+/** What a chunk costs beside its decoded bytes, and what advice has to save: as in docs/cost-model.md. */
+const CHUNK_OVERHEAD_BYTES = 16 << 10;
+const WORTH = 0.05;
 
 /** A sentence about one field, for the place beside it. */
 export class FieldError extends Error {
@@ -150,17 +155,38 @@ export function batchBytes(component, fields) {
   return component.outputs.map((output, value) => ({ ...output, bytes: outputBytes[value] }));
 }
 
+const cost = ({ decodedBytes, chunks }) => Number(decodedBytes) + CHUNK_OVERHEAD_BYTES * chunks;
+
+/** The figures of an advised layout by the names that an estimate has for them. */
+const figuresOf = ({ chunks, chunkBytes, decodeWaste }) => ({
+  chunks,
+  decodedBytes: BigInt(chunks) * chunkBytes, // of given crops: whole numbers of chunks
+  largestChunkBytes: chunkBytes,
+  decodeWaste,
+});
+
 /**
- * The component's advice on the layout: { levels, report } of the one that costs least, priced with all crops; undefined
- * where the current one does.
+ * The component's advice on the layout: { levels, report, now, crops }, what the advised one and the current one cost for so
+ * many crops: for all of them, or for those that the component looked at where the limits do not allow more. Undefined where
+ * the advised one does not save 5 %.
  */
 export function advice(component, fields) {
-  const { layout } = price(component, fields, { adviseLayout: 0 });
+  const { layout, ...now } = price(component, fields, { adviseLayout: 0 });
+  const { best, current } = layout;
+  const { levels } = best;
   const text = (levels) => levels.map(String).join("/");
-  if (text(layout.best.levels) === text(layout.current.levels)) return undefined;
-  // The advice looks at 64 crops at most.
-  const { levels } = layout.best;
-  return { levels, report: price(component, fields, { levels }) };
+  if (text(levels) === text(current.levels)) return undefined;
+  let report;
+  try {
+    report = price(component, fields, { levels });
+  } catch (error) {
+    if (error.status !== "BUDGET") throw error;
+    const crops = Math.min(ADVISED_CROPS, fields.samples.length);
+    return { levels, report: figuresOf(best), now: figuresOf(current), crops };
+  }
+  // What is best for the first crops may cost more for all of them, which share chunks.
+  if (cost(report) > (1 - WORTH) * cost(now)) return undefined;
+  return { levels, report, now, crops: fields.samples.length };
 }
 
 /** The Python that asks for the same batches. */

@@ -202,7 +202,7 @@ for (const form of ["folder", "file"]) {
       await settled(page);
       assert.deepEqual(numbers(await page.inputValue("#chunk")), best);
       assert.equal(await text(page, "decode-waste"), waste);
-      assert.match(await text(page, "better-words"), /No other shape costs less/);
+      assert.match(await text(page, "better-words"), /No other shape was found that costs less/);
       await page.context().close();
     });
 
@@ -222,6 +222,66 @@ for (const form of ["folder", "file"]) {
       const list = (words) => words.split(" × ").join(", ");
       assert.deepEqual([await page.inputValue("#chunk"), await page.inputValue("#shard")], [list(chunk), list(shard)]);
       assert.deepEqual(page.problems, []);
+      await page.context().close();
+    });
+
+    test("advice for 4,096 crops says what there is more of, and for how many crops it holds", async () => {
+      const page = await chromium.open(form);
+      const many = { shard: "", batch: "64", window: "64" };
+      const advised = async (fields) => {
+        await fill(page, { ...many, ...fields });
+        return [await text(page, "better-words"), await page.$$eval("#better-rows tr", (rows) => rows.length)];
+      };
+      const [none, one] = await advised({ shape: "1024, 1024", chunk: "256, 512", crop: "16, 16" });
+      assert.match(none, /^No other shape was found that costs less by 5 % or more\.$/);
+      assert.equal(one, 1);
+      const [more] = await advised({
+        type: "u8",
+        shape: "65536, 2048, 2048",
+        chunk: "64, 1024, 1024",
+        crop: "1, 1024, 1024",
+      });
+      assert.match(more, /in [\d,]+ chunks of .* instead of [\d,]+: more chunks, .* but fewer bytes\.$/);
+      const [few] = await advised({ shape: "12, 120, 96", chunk: "12, 20, 16", crop: "12, 20, 16" });
+      assert.match(few, /instead of 36: fewer chunks, .* not fewer bytes\.$/);
+      const [first, two] = await advised({
+        shape: "256, 4096, 4096",
+        chunk: "64, 2048, 2048",
+        crop: "1, 2048, 2048",
+      });
+      assert.match(first, /would decode .* hold for the first 64 crops: with all 4,096 it is more than this page plans\.$/);
+      assert.equal(two, 2);
+      assert.deepEqual(page.problems, []);
+      await page.context().close();
+    });
+
+    test("the plan comes at once, the advice when typing has paused for 400 ms", async () => {
+      const page = await chromium.open(form);
+      const times = await page.evaluate(async () => {
+        const at = (id) => document.getElementById(id);
+        const when = (id, options, done) =>
+          new Promise((resolve) => {
+            const observer = new MutationObserver(() => {
+              if (!done()) return;
+              observer.disconnect();
+              resolve(performance.now());
+            });
+            observer.observe(at(id), { subtree: true, ...options });
+          });
+        const type = (id, value) => {
+          at(id).value = value;
+          at(id).dispatchEvent(new Event("input", { bubbles: true }));
+          return performance.now();
+        };
+        type("crop", "32, 64, 64");
+        const planned = when("python", { childList: true }, () => true);
+        const advised = when("better", { attributes: true }, () => at("better").ariaBusy === "false");
+        // Another panel's input counts too.
+        const last = await new Promise((resolve) => setTimeout(() => resolve(type("values", "1, 2")), 300));
+        return { plan: await planned, last, advice: await advised };
+      });
+      assert.ok(times.plan < times.last, "the plan comes before an input 300 ms later");
+      assert.ok(times.advice - times.last >= 399, `the advice came ${times.advice - times.last} ms after the last input`);
       await page.context().close();
     });
   });
