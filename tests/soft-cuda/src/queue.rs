@@ -150,7 +150,12 @@ fn serve(stream: u64) {
             next = None;
             let Some(found) = state.streams.get(stream) else { return true };
             let Some(front) = found.queue.front() else { return found.destroyed };
-            if !front.after.iter().all(|ticket| ticket.done(state)) || state.config.hold.keeps(front, &state.uploads) {
+            if !front.after.iter().all(|ticket| ticket.done(state)) {
+                return false;
+            }
+            // Nothing more comes into a context that has failed.
+            let works = state.poison(found.context).is_none();
+            if works && state.config.hold.keeps(front, &state.uploads) {
                 return false;
             }
             next = state.streams.get_mut(stream).and_then(|found| found.queue.pop_front());

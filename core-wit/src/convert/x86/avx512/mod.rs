@@ -221,6 +221,7 @@ fn to_i64(x: __m256) -> __m512i {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::iter::once;
 
     /// A CPU takes one of the ways that there are, so the suites see only that one.
     #[test]
@@ -233,7 +234,7 @@ mod tests {
         for source in [SourceType::U16, SourceType::I16, SourceType::F16] {
             for output in Dtype::ALL {
                 // All values; rows shorter than a step, and with a rest, out of the infinities, NaN and the subnormals.
-                for elements in [0..65536].into_iter().chain((1..100).map(|len| 31700..31700 + len)).chain([0..33]) {
+                for elements in (0..100).map(|len| 31700..31700 + len).chain(once(0..65536)) {
                     let row = &all[2 * elements.start..2 * elements.end];
                     let convert = |run: Loop| {
                         let mut converted = vec![1; elements.len() * output.width()];
