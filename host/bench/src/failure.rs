@@ -21,8 +21,6 @@ pub enum Failure {
         /// Each with its place and what is accepted there.
         faults: Vec<String>,
     },
-    /// A peer cannot go on, and why; a run goes on without it.
-    Peer(String),
     /// This signal.
     Interrupted(i32),
     /// Standard output cannot be written.

@@ -51,7 +51,10 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
         content.push(paragraph(text.to_owned()));
     }
     if let Some(peak) = peer.peak_memory_bytes {
-        content.push(paragraph(format!("A pass made its process grow by {} at most.", memory(peak as f64))));
+        content.push(paragraph(format!(
+            "In a pass its process took at most {} more than after its start.",
+            memory(peak as f64)
+        )));
     }
     content.push(rounds(run, peer));
     content.push(search(run, peer));
