@@ -28,7 +28,7 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
     let version = peer.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     let mut content = vec![Html::element("h4", &[], format!("{}{version}", peer.name).into())];
     if let Some(reason) = &peer.unavailable {
-        content.push(paragraph(format!("Did not run: {reason}")));
+        content.push(paragraph(format!("No figures: {reason}")));
         return Html::all(content);
     }
     if let Some(ratio) = &peer.ratio {
