@@ -171,22 +171,25 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
         }
         Some(Sweep::Dtype) => Dtype::ALL.to_vec(),
     };
-    let (mut scenarios, mut refused): (Vec<Scenario>, Vec<Failure>) = (Vec::new(), Vec::new());
+    let (mut scenarios, mut opened, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for name in &args.scenarios {
-        let found = scenario::split(name)
-            .and_then(|(name, own)| in_types(scenario::load(name)?, if own.is_empty() { &dtypes } else { &own }));
-        found.map_or_else(|failure| refused.push(failure), |found| scenarios.extend(found));
+        match in_types(name, &dtypes) {
+            Ok(found) => {
+                for (scenario, title) in found {
+                    interrupt::check()?;
+                    match dataset::open(&scenario, &title) {
+                        Ok(dataset) => opened.push(dataset.map(Rc::new)),
+                        Err(failure) => refused.push(failure),
+                    }
+                    scenarios.push(scenario);
+                }
+            }
+            Err(failure) => refused.push(failure),
+        }
     }
     Failure::all(refused)?;
     distinct(&scenarios)?;
     store::check(&args.out)?;
-    let (mut opened, mut refused): (Vec<Option<Rc<Dataset>>>, Vec<Failure>) = (Vec::new(), Vec::new());
-    for scenario in &scenarios {
-        interrupt::check()?;
-        let found = dataset::open(scenario, &scenario.name);
-        found.map_or_else(|failure| refused.push(failure), |found| opened.push(found.map(Rc::new)));
-    }
-    Failure::all(refused)?;
     scenarios.iter().try_for_each(run::try_gpu)?;
     let python = peers::Python::new(&args.peers, args.python.as_deref(), args.search_time);
     // Which a terminal's Ctrl-C ends too.
@@ -256,16 +259,21 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     }
 }
 
-/// A scenario in each of these output types, or in its own.
-fn in_types(scenario: Scenario, dtypes: &[Dtype]) -> Result<Vec<Scenario>> {
+/// A scenario of the command line in each of the output types that are named with it, else in each of these, else in its own
+/// -> each with its title.
+fn in_types(given: &str, dtypes: &[Dtype]) -> Result<Vec<(Scenario, String)>> {
+    let (given, own) = scenario::split(given)?;
+    let scenario = scenario::load(given)?;
+    let title = scenario::title(&scenario, given);
+    let dtypes = if own.is_empty() { dtypes } else { &own };
     if dtypes.is_empty() {
-        return Ok(vec![scenario]);
+        return Ok(vec![(scenario, title)]);
     }
     let one = |&dtype: &Dtype| {
         let mut one = scenario.clone();
         one.pipeline.dtype = DtypeName(dtype);
         // A wider type may not fit the memory.
-        scenario::check_again(&one).map(|()| one)
+        scenario::check_again(&one, &title).map(|()| (one, title.clone()))
     };
     dtypes.iter().map(one).collect()
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Runs the command; `args` begin with the program's name. Peers run with `python` unless the arguments name another.
 ///
-/// Ends the process by SIGINT or SIGTERM where one interrupts it, after removing everything temporary.
+/// Ends the process by SIGINT, SIGTERM or SIGHUP where one interrupts it, after removing everything temporary.
 pub fn main(args: &[OsString], python: &Path) -> u8 {
     let name = args.first().map_or_else(|| "bench".into(), |name| name.to_string_lossy().into_owned());
     let about = "Measure the pipeline on scenarios, beside its ceilings and its peers; compare results";
@@ -32,7 +32,6 @@ pub fn main(args: &[OsString], python: &Path) -> u8 {
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(Failure::Output(error)) => tell(Status::Io, &format!("standard output cannot be written: {error}"), &[]),
         Err(Failure::Error(error)) => tell(error.status(), error.message(), &[]),
-        Err(Failure::Peer(reason)) => tell(Status::Internal, &reason, &[]),
         Err(Failure::Faults { status, head, faults }) => tell(status, &head, &faults),
     }
 }

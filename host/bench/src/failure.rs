@@ -21,8 +21,6 @@ pub enum Failure {
         /// Each with its place and what is accepted there.
         faults: Vec<String>,
     },
-    /// A peer cannot go on, and why; a run goes on without it.
-    Peer(String),
     /// This signal.
     Interrupted(i32),
     /// Standard output cannot be written.
@@ -58,6 +56,17 @@ impl Failure {
 
     /// What is wrong with one scenario, or with several, all of it.
     pub fn all(mut failures: Vec<Failure>) -> Result<()> {
+        // A scenario that is to run in several types may have the same faults in each.
+        let mut told: Vec<(String, Vec<String>)> = Vec::new();
+        failures.retain(|failure| match failure {
+            Failure::Faults { head, faults, .. } => {
+                let these = (head.clone(), faults.clone());
+                let new = !told.contains(&these);
+                told.push(these);
+                new
+            }
+            _ => true,
+        });
         let several = match failures.len() {
             0 => return Ok(()),
             1 => return Err(failures.remove(0)),

@@ -194,7 +194,7 @@ fn detail(run: &Run) -> String {
 
 fn peer(peer: &crate::peers::PeerResult) -> String {
     if let Some(reason) = &peer.unavailable {
-        return format!("not run: {reason}");
+        return format!("no figures: {reason}");
     }
     let setting: Vec<String> = peer.setting.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let equal = match &peer.equality {

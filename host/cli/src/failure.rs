@@ -42,7 +42,6 @@ impl From<damacy_bench::failure::Failure> for Failure {
         use damacy_bench::failure::Failure as Bench;
         match failure {
             Bench::Error(error) => Failure::Error(error),
-            Bench::Peer(reason) => Error::new(Status::Internal, "bench", reason).into(),
             Bench::Faults { status, head, faults } => Failure::Faults { status, head, faults },
             Bench::Interrupted(signal) => Failure::Interrupted(signal),
             Bench::Output(error) => Failure::Output(error),

@@ -61,29 +61,44 @@ struct Marker {
     bytes: u64,
 }
 
-/// Opens arrays that are given by URI and checks that the scenario fits them; `None` for data to generate.
+/// Opens arrays that are given by URI and checks that the scenario fits them; `None` for data to generate. Messages call the
+/// scenario by its title.
 ///
 /// # Errors
 /// All faults, each with its place.
-pub fn open(scenario: &Scenario, name: &str) -> Result<Option<Dataset>> {
+pub fn open(scenario: &Scenario, title: &str) -> Result<Option<Dataset>> {
     let Some(uris) = &scenario.dataset.uris else { return Ok(None) };
     let mut faults = Faults::default();
-    let opened = open_all(scenario, &mut faults)?;
-    let arrays: Vec<ArrayMetadata> = opened.iter().map(|array| array.metadata().clone()).collect();
-    if faults.list.is_empty() {
-        crate::scenario::arrays_fit(scenario, &arrays, &mut faults);
-    }
-    faults.finish(&format!("the scenario {name}"))?;
+    let opened = look(scenario, &mut faults)?;
+    faults.finish(title)?;
+    let arrays = metadata(&opened);
     let sizes = lengths::of(&opened, &crops::draw(&scenario.sampling, &arrays));
     let uris = uris.iter().map(|uri| Arc::from(uri.as_str())).collect();
     Ok(Some(Dataset { uris, arrays, sizes, fingerprint: None, generate_s: None, _folder: None }))
 }
 
-/// Opens all arrays that are given by URI; those that cannot be are faults.
+/// Opens the arrays that are given by URI -> what does not fit them, too; where one cannot be opened, what fits no arrays.
 ///
 /// # Errors
 /// Of the sandbox.
-pub(crate) fn open_all(scenario: &Scenario, faults: &mut Faults) -> Result<Vec<Array>> {
+pub(crate) fn look(scenario: &Scenario, faults: &mut Faults) -> Result<Vec<Array>> {
+    let opened = open_all(scenario, faults)?;
+    if scenario.dataset.uris.is_some() {
+        if !opened.is_empty() && faults.fine(&["/dataset"]) {
+            crate::scenario::arrays_fit(scenario, &metadata(&opened), faults);
+        } else {
+            crate::scenario::batches_fit(scenario, faults);
+        }
+    }
+    Ok(opened)
+}
+
+fn metadata(opened: &[Array]) -> Vec<ArrayMetadata> {
+    opened.iter().map(|array| array.metadata().clone()).collect()
+}
+
+/// Those that cannot be opened are faults.
+fn open_all(scenario: &Scenario, faults: &mut Faults) -> Result<Vec<Array>> {
     let uris = scenario.dataset.uris.as_deref().unwrap_or_default();
     let sandbox = damacy::sandbox::Sandbox::shared()?;
     let mut guest = sandbox.guest(PlanLimits::default().into())?;

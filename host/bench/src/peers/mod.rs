@@ -5,14 +5,28 @@ mod process;
 mod python;
 mod running;
 mod search;
+mod stop;
 
 pub use python::Python;
 
 use crate::failure::Result;
+use crate::progress::Progress;
 use crate::results::{Dataset, Round, Run};
 use crate::summary::Spread;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// A round of a run.
+pub struct Turn<'a> {
+    /// The scenario's name.
+    pub scenario: &'a str,
+    /// Its number, from 1 on.
+    pub round: u64,
+    /// How many there are.
+    pub of: u64,
+    /// Is told of peers that cannot go on.
+    pub progress: &'a Progress,
+}
 
 /// A peer that runs beside ours: one pass right before each of our passes, and one right after.
 pub trait Beside {
@@ -20,13 +34,13 @@ pub trait Beside {
     ///
     /// # Errors
     /// What stopped it.
-    fn before(&mut self) -> Result<()>;
+    fn before(&mut self, turn: &Turn<'_>) -> Result<()>;
 
     /// A timed pass.
     ///
     /// # Errors
     /// What stopped it.
-    fn after(&mut self) -> Result<()>;
+    fn after(&mut self, turn: &Turn<'_>) -> Result<()>;
 
     /// What was found, beside our rounds with so many threads.
     fn result(&mut self, ours: &[Round], threads: u64) -> PeerResult;
@@ -57,12 +71,14 @@ pub struct PeerResult {
     pub samples_per_s: Option<Spread>,
     /// Our samples a second / its own, of each round.
     pub ratio: Option<Spread>,
-    /// The most by which a pass of the rounds made its process grow; null where the system does not tell.
+    /// The most resident memory of its process during a pass of the rounds, less that after its start, before it opened an
+    /// array; null where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
     /// How its batches compare with ours, element by element, with the setting that the rounds used.
     pub equality: Option<Equality>,
     /// Of the time by which our median pass is shorter than its own, the part that decodes avoided explain:
-    /// `decodes_avoided x decode busy time / chunks decoded / threads`, at most 1. Null where it is not slower.
+    /// `decodes_avoided x decode busy time / chunks decoded / threads`, at most 1; 0 where its cache can hold all arrays, so that
+    /// it avoids the same decodes. Null where it is not slower.
     pub lead_from_decodes_avoided: Option<f64>,
 }
 

@@ -1,8 +1,9 @@
 //! A peer's process: requests as lines of JSON to its standard input, one line of JSON back for each.
 //!
-//! It is ended when it is dropped. What it says on standard error is told if it ends by itself. Its failures are [`Failure::Peer`].
+//! It is ended when it is dropped. What it says on standard error is told if it ends by itself. Its failures are [`Stop::Peer`].
 
-use crate::failure::{Failure, Result};
+use super::stop::{Result, Stop};
+use crate::failure::Failure;
 use crate::interrupt;
 use serde_json::Value;
 use std::fs::File;
@@ -40,7 +41,7 @@ impl Process {
             .spawn()
             .map_err(|error| Failure::file(program, "cannot be started; name a Python with --python", error))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failure::internal("a child process without pipes"));
+            return Err(Failure::internal("a child process without pipes").into());
         };
         let (send, answers) = channel();
         std::thread::spawn(move || {
@@ -85,7 +86,7 @@ impl Process {
                     interrupt::check()?;
                     let answer: Value = serde_json::from_str(&line).map_err(|_| self.strange(&line.into()))?;
                     return match answer["error"].as_str() {
-                        Some(error) => Err(Failure::Peer(error.to_owned())),
+                        Some(error) => Err(Stop::Peer(error.to_owned())),
                         None => Ok(answer),
                     };
                 }
@@ -102,23 +103,23 @@ impl Process {
         serde_json::from_value(answer.clone()).map_err(|_| self.strange(answer))
     }
 
-    pub(super) fn strange(&self, answer: &Value) -> Failure {
+    pub(super) fn strange(&self, answer: &Value) -> Stop {
         let shown: String = answer.to_string().chars().take(200).collect();
-        Failure::Peer(format!("it answered {shown}"))
+        Stop::Peer(format!("it answered {shown}"))
     }
 
     /// Why a process reads no more: the error that it answered, else how it ended.
-    fn last_words(&mut self) -> Failure {
+    fn last_words(&mut self) -> Stop {
         let line = self.answers.recv_timeout(LAST_WORDS).ok();
         let answer: Option<Value> = line.and_then(|line| serde_json::from_str(&line).ok());
         match answer.as_ref().and_then(|answer| answer["error"].as_str()) {
-            Some(error) => Failure::Peer(error.to_owned()),
+            Some(error) => Stop::Peer(error.to_owned()),
             None => self.ended(),
         }
     }
 
     /// With the end of what it said on standard error, and its status.
-    fn ended(&mut self) -> Failure {
+    fn ended(&mut self) -> Stop {
         let mut said = String::new();
         let len = self.errors.seek(std::io::SeekFrom::End(0)).unwrap_or(0);
         let _ = self.errors.seek(std::io::SeekFrom::Start(len.saturating_sub(MOST_TOLD)));
@@ -126,10 +127,7 @@ impl Process {
         let last = said.trim().rsplit('\n').next().filter(|last| !last.is_empty());
         let _ = self.child.kill();
         let status = self.child.wait().map_or_else(|_| String::new(), |status| format!(" ({status})"));
-        Failure::Peer(format!(
-            "its process has ended{status}{}",
-            last.map_or(String::new(), |last| format!(": {last}"))
-        ))
+        Stop::Peer(format!("its process has ended{status}{}", last.map_or(String::new(), |last| format!(": {last}"))))
     }
 }
 

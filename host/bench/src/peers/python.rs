@@ -3,7 +3,8 @@
 use super::process::{MODULE, Process};
 use super::running::Running;
 use super::search::search;
-use super::{Beside, Equality, PeerResult};
+use super::stop::{self, Stop};
+use super::{Beside, Equality, PeerResult, Turn};
 use crate::dataset::Dataset;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
@@ -73,9 +74,12 @@ impl Python {
     ) -> Result<Vec<Box<dyn Beside>>> {
         let one = |name: &String| match alone(scenario) {
             Some(reason) => Ok(Box::new(Absent { name: name.clone(), reason: reason.to_owned() }) as Box<dyn Beside>),
-            None => self.peer(name, scenario, dataset, runner, progress).or_else(|failure| match failure {
-                Failure::Peer(reason) => Ok(Box::new(Absent { name: name.clone(), reason })),
-                other => Err(other),
+            None => self.peer(name, scenario, dataset, runner, progress).or_else(|stop| match stop {
+                Stop::Peer(reason) => {
+                    progress.say(&format!("note: {} goes on without {name}: {reason}", scenario.name));
+                    Ok(Box::new(Absent { name: name.clone(), reason }))
+                }
+                Stop::Run(failure) => Err(failure),
             }),
         };
         self.names.iter().map(one).collect()
@@ -88,7 +92,7 @@ impl Python {
         dataset: &Dataset,
         runner: &Runner<'_>,
         progress: &Progress,
-    ) -> Result<Box<dyn Beside>> {
+    ) -> stop::Result<Box<dyn Beside>> {
         let mut process = Process::start(&self.program)?;
         let numbers: HashMap<&str, usize> = dataset.uris.iter().map(|uri| &**uri).zip(0..).collect();
         let starts = |bounds: &[(u64, u64)]| bounds.iter().map(|(start, _)| *start).collect::<Vec<u64>>();
@@ -116,7 +120,17 @@ impl Python {
         let search_s = begun.elapsed().as_secs_f64();
         progress.step(|| format!("{}: comparing batches with {name}'s", scenario.name));
         process.send(&json!({"do": "compare", "setting": found.setting}))?;
-        runner.bytes(&mut |bytes| process.write(bytes))?;
+        let mut ended = None;
+        let compared = runner.bytes(&mut |bytes| {
+            process.write(bytes).map_err(|stop| match stop {
+                Stop::Peer(reason) => Failure::internal(ended.insert(reason).as_str()),
+                Stop::Run(failure) => failure,
+            })
+        });
+        match ended {
+            Some(reason) => return Err(Stop::Peer(reason)),
+            None => compared?,
+        }
         let equality: Value = process.answer()?;
         let equality: Equality = process.parse(&equality)?;
         let result = PeerResult {
@@ -129,7 +143,8 @@ impl Python {
             equality: Some(equality),
             ..PeerResult::default()
         };
-        Ok(Box::new(Running::new(process, runner.samples().len(), result)))
+        let caches_all = result.caches_all(&dataset.facts());
+        Ok(Box::new(Running::new(process, runner.samples().len(), caches_all, result)))
     }
 }
 
@@ -153,7 +168,8 @@ fn can_import(program: &Path) -> Result<()> {
     let said = String::from_utf8_lossy(&tried.stderr);
     let last = said.trim().rsplit('\n').next().unwrap_or_default();
     Err(Failure::inval(format!(
-        "{} cannot import {MODULE} ({last}); accepted is a Python with damacy, named with --python",
+        "{} cannot import {MODULE} ({last}); accepted is a Python with damacy and the peers (pip install \
+         ./python tensorstore zarr zarrs), named with --python",
         program.display()
     )))
 }
@@ -165,11 +181,11 @@ struct Absent {
 }
 
 impl Beside for Absent {
-    fn before(&mut self) -> Result<()> {
+    fn before(&mut self, _: &Turn<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn after(&mut self) -> Result<()> {
+    fn after(&mut self, _: &Turn<'_>) -> Result<()> {
         Ok(())
     }
 

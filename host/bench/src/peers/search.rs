@@ -4,7 +4,8 @@
 //! Where the time is enough for it, the sample is the whole pass, and every setting that is not hopeless gets three.
 
 use super::Tried;
-use crate::failure::{Failure, Result};
+use super::stop::Result;
+use crate::failure::Failure;
 use crate::summary::Spread;
 use serde_json::{Map, Value};
 use std::time::Duration;

@@ -28,7 +28,7 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
     let version = peer.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     let mut content = vec![Html::element("h4", &[], format!("{}{version}", peer.name).into())];
     if let Some(reason) = &peer.unavailable {
-        content.push(paragraph(format!("Did not run: {reason}")));
+        content.push(paragraph(format!("No figures: {reason}")));
         return Html::all(content);
     }
     if let Some(ratio) = &peer.ratio {
@@ -51,7 +51,10 @@ fn one(run: &Run, peer: &PeerResult) -> Html {
         content.push(paragraph(text.to_owned()));
     }
     if let Some(peak) = peer.peak_memory_bytes {
-        content.push(paragraph(format!("A pass made its process grow by {} at most.", memory(peak as f64))));
+        content.push(paragraph(format!(
+            "In a pass its process took at most {} more than after its start.",
+            memory(peak as f64)
+        )));
     }
     content.push(rounds(run, peer));
     content.push(search(run, peer));

@@ -145,9 +145,16 @@ pub(super) fn decodes(run: &Run) -> Html {
     table.row(["chunks missing, read as the fill value".into(), whole(missing)]);
     let shares = run.peers.iter().filter_map(|peer| Some((peer, peer.lead_from_decodes_avoided?)));
     let share = |(peer, share): (&crate::peers::PeerResult, f64)| {
+        if peer.caches_all(&run.dataset) {
+            return paragraph(format!(
+                "Decodes avoided explain nothing of the time by which damacy's median pass is shorter than {}'s: its cache avoids the \
+                 same decodes, so none of the lead.",
+                peer.name
+            ));
+        }
         paragraph(format!(
             "Of the time by which damacy's median pass is shorter than {}'s, decodes avoided explain {} at most: the avoided decodes times \
-             the mean time of a decode, divided by the threads. A peer with a cache avoids some as well.",
+             the mean time of a decode, divided by the threads. A peer with a smaller cache avoids some as well.",
             peer.name,
             percent(share)
         ))

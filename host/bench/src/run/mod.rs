@@ -13,7 +13,7 @@ use crate::dataset::Dataset;
 use crate::failure::Result;
 use crate::interrupt;
 use crate::latency::Latency;
-use crate::peers::{Beside, PeerResult};
+use crate::peers::{Beside, PeerResult, Turn};
 use crate::progress::Progress;
 use crate::results::{self, BatchTimes, Ceiling, Check, Cold, Memory, Predicted, Round, Timeline};
 use crate::scenario::{Executor, Scenario};
@@ -117,9 +117,10 @@ impl<'a> Runner<'a> {
         let (mut rounds, mut batches): (Vec<Round>, Vec<Vec<BatchTimes>>) = (Vec::new(), Vec::new());
         for number in 0..repeat {
             interrupt::check()?;
-            peers.iter_mut().try_for_each(|peer| peer.before())?;
+            let turn = Turn { scenario: &scenario.name, round: number + 1, of: repeat, progress };
+            peers.iter_mut().try_for_each(|peer| peer.before(&turn))?;
             let pass = self.timed(&format!("round {} of {repeat}", number + 1), progress)?;
-            peers.iter_mut().try_for_each(|peer| peer.after())?;
+            peers.iter_mut().try_for_each(|peer| peer.after(&turn))?;
             let windows = windows::of(&pass.batches, sampling.samples as usize);
             let same = known.as_ref().is_some_and(|(of, ..)| *of == windows);
             if !same {

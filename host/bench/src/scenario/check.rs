@@ -216,6 +216,33 @@ pub(crate) fn arrays_fit(scenario: &Scenario, arrays: &[ArrayMetadata], faults: 
     }
 }
 
+/// Memory for two batches alone, where not all arrays are known.
+pub(crate) fn batches_fit(scenario: &Scenario, faults: &mut Faults) {
+    let places = ["/sampling/crop", "/sampling/samples", "/pipeline/memory", "/pipeline/dtype", "/pipeline/cache"];
+    if scenario.pipeline.executor != Executor::Cpu || !faults.fine(&places) {
+        return;
+    }
+    let (sampling, dtype) = (&scenario.sampling, scenario.pipeline.dtype.0);
+    let bytes = |sum: u64, &extent: &u64| sum.checked_mul(extent);
+    let batch = sampling.crop.iter().try_fold(sampling.samples * dtype.width() as u64, bytes);
+    let (budget, cache) = (scenario.pipeline.memory.0, scenario.pipeline.cache.map_or(0, |cache| cache.0));
+    let need = batch.and_then(|batch| batch.checked_mul(2)?.checked_add(cache));
+    if need.is_some_and(|need| need < budget) {
+        return;
+    }
+    let message = match (batch, need) {
+        (Some(batch), Some(need)) => format!(
+            "{budget} bytes was given; accepted are more than {need} bytes: 2 x {batch} (batches of {} samples of {:?} in {dtype}){}, \
+             and what decoding a chunk takes",
+            sampling.samples,
+            sampling.crop,
+            if cache > 0 { format!(" + {cache} (cache)") } else { String::new() }
+        ),
+        _ => format!("{budget} bytes was given; two batches need more than 2^64 bytes: accepted are smaller batches"),
+    };
+    faults.with_status("/pipeline/memory", message, Status::Budget);
+}
+
 /// The least extents of all arrays; `None` if one has another rank.
 fn smallest(arrays: &[ArrayMetadata], rank: usize) -> Option<Vec<u64>> {
     let same = arrays.iter().all(|array| array.rank() == rank);

@@ -37,7 +37,7 @@ impl Faults {
     }
 
     /// True if nothing is wrong at any of these places, inside them or around them.
-    pub(super) fn fine(&self, places: &[&str]) -> bool {
+    pub(crate) fn fine(&self, places: &[&str]) -> bool {
         let inside = |outer: &str, inner: &str| {
             outer == "/" || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };

@@ -52,5 +52,19 @@ pub fn load(name: &str) -> Result<Scenario> {
         return Err(Failure::inval(format!("{name} is too large for a scenario: accepted are {MAX_BYTES} bytes")));
     }
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
-    read_and(&stem, &text, &|scenario, faults| dataset::open_all(scenario, faults).map(drop))
+    read_and(&stem, Some(name), &text, &|scenario, faults| dataset::look(scenario, faults).map(drop))
+}
+
+/// A scenario that was named so on the command line, in a message: with its file, if it is one's.
+pub fn title(scenario: &Scenario, given: &str) -> String {
+    titled(&scenario.name, Path::new(given).exists().then_some(given))
+}
+
+/// The same of its own name.
+pub(super) fn titled(name: &str, file: Option<&str>) -> String {
+    match file {
+        None => format!("the scenario {name}"),
+        Some(file) if Path::new(file).file_stem().is_some_and(|stem| stem == name) => format!("the scenario {file}"),
+        Some(file) => format!("the scenario {name} ({file})"),
+    }
 }

@@ -13,9 +13,9 @@ mod schema;
 mod walk;
 
 pub use builtin::{NAMES, builtin};
-pub(crate) use check::arrays_fit;
+pub(crate) use check::{arrays_fit, batches_fit};
 pub use faults::{Fault, Faults};
-pub use load::{load, split};
+pub use load::{load, split, title};
 pub use names::{DtypeName, Seconds, Size, SourceName, dtype};
 pub use schema::schema_text;
 
@@ -291,13 +291,18 @@ impl Default for Store {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn read(name: &str, text: &[u8]) -> Result<Scenario> {
-    read_and(name, text, &|_, _| Ok(()))
+    read_and(name, None, text, &|_, _| Ok(()))
 }
 
-/// The same; where something is wrong, `more` looks for what is wrong outside of the document too.
-fn read_and(name: &str, text: &[u8], more: &dyn Fn(&Scenario, &mut Faults) -> Result<()>) -> Result<Scenario> {
+/// The same, perhaps of a file; where something is wrong, `more` looks for what is wrong outside of the document too.
+fn read_and(
+    name: &str,
+    file: Option<&str>,
+    text: &[u8],
+    more: &dyn Fn(&Scenario, &mut Faults) -> Result<()>,
+) -> Result<Scenario> {
     let json = serde_json::from_slice(text)
-        .map_err(|error| Failure::inval(format!("the scenario {name} is no JSON: {error}")))?;
+        .map_err(|error| Failure::inval(format!("{} is no JSON: {error}", load::titled(name, file))))?;
     let (mut scenario, mut faults) = walk::read(&json)?;
     if scenario.name.is_empty() {
         name.clone_into(&mut scenario.name);
@@ -306,16 +311,17 @@ fn read_and(name: &str, text: &[u8], more: &dyn Fn(&Scenario, &mut Faults) -> Re
     if !faults.list.is_empty() {
         more(&scenario, &mut faults)?;
     }
-    faults.finish(&format!("the scenario {name}"))?;
+    let own = file.is_some() && faults.fine(&["/name"]);
+    faults.finish(&load::titled(if own { &scenario.name } else { name }, file))?;
     Ok(scenario)
 }
 
-/// Checks a scenario that has been changed.
+/// Checks a scenario that has been changed; messages call it by its title.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn check_again(scenario: &Scenario) -> Result<()> {
+pub fn check_again(scenario: &Scenario, title: &str) -> Result<()> {
     let mut faults = Faults::default();
     check::check(scenario, &mut faults);
-    faults.finish(&format!("the scenario {} in {}", scenario.name, scenario.pipeline.dtype.0))
+    faults.finish(&format!("{title} in {}", scenario.pipeline.dtype.0))
 }

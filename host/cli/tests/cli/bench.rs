@@ -175,6 +175,28 @@ fn all_scenarios_that_are_refused_are_told_at_once() {
     let path = write(folder.path(), &json!({"dataset": {"uris": ["/no/such/array"]}, "sampling": {"crop": [0]}}));
     let parts = ["3 scenarios are refused", "nosuch", "/sampling/crop/0: 0 was given", "/dataset/uris/0", "f64"];
     damacy(["bench", "nosuch", "smoke", &path, "smoke:f64"]).refused(12, &parts);
+    // Files by their names; arrays that are missing, though another file has faults of its own; memory that is too small for
+    // two batches, whatever the arrays are; and once, in however many types.
+    let missing = json!({"name": "example", "dataset": {"uris": ["/no/such/array"]}, "sampling": {"crop": [64]},
+        "pipeline": {"memory": 1000}});
+    let other = folder.path().join("other.json");
+    std::fs::write(&other, missing.to_string()).expect("written");
+    let other = text(&other);
+    let head = format!("the scenario example ({other}) has 2 faults");
+    let parts = [
+        "3 scenarios are refused",
+        "nosuch",
+        &head,
+        "/dataset/uris/0: /no/such/array",
+        "/pipeline/memory: 1000 bytes was given; accepted are more than 4096 bytes: 2 x 2048 (batches of 8 samples of [64] in \
+         float32)",
+    ];
+    damacy(["bench", &path, other, "nosuch", "smoke"]).refused(12, &parts);
+    let again = other.replace("other.json", "again.json");
+    std::fs::write(&again, json!({"dataset": {"uris": ["/no/such/array"]}, "sampling": {"crop": [64]}}).to_string())
+        .expect("written");
+    let head = format!("damacy: NOTFOUND: the scenario {again} has 1 fault\n");
+    damacy(["bench", &again, "--sweep", "dtype"]).refused(13, &[&head]);
 }
 
 #[test]

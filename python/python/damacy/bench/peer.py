@@ -35,6 +35,7 @@ class Peer:
     def __init__(self, requests: IO[bytes]) -> None:
         self.requests = requests
         self.loader: Loader | None = None
+        self.resident: int | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """One request's answer."""
@@ -43,7 +44,7 @@ class Peer:
         if self.loader is None:
             raise ValueError(f"{request['do']!r} was asked for before a start that succeeded")
         if request["do"] == "pass":
-            return timed_pass(self.loader, request["setting"], request.get("batches"))
+            return timed_pass(self.loader, request["setting"], request.get("batches"), self.resident)
         if request["do"] == "compare":
             return self.compare(self.loader, request["setting"])
         raise ValueError(f"{request['do']!r} was asked for; known are start, pass and compare")
@@ -62,7 +63,10 @@ class Peer:
         except Exception as error:
             return {"unavailable": f"{' and '.join(packages)} cannot be imported: {type(error).__name__}: {error}"}
         try:
-            self.loader = importlib.import_module(module).loader(request["peer"], job)
+            loader = importlib.import_module(module).loader
+            # With all that is imported, before an array is opened.
+            self.resident = memory.resident()
+            self.loader = loader(request["peer"], job)
             self.loader.try_to_open()
         except Refused as refused:
             return {"unavailable": str(refused)}
@@ -96,18 +100,19 @@ class Peer:
         return counts | {"note": "; ".join(notes) or None}
 
 
-def timed_pass(loader: Loader, setting: Setting, count: int | None) -> dict[str, Any]:
-    """A pass, or its first batches, with everything opened anew, each batch read, held and touched; and how far it made the
-    process grow."""
+def timed_pass(loader: Loader, setting: Setting, count: int | None, resident: int | None) -> dict[str, Any]:
+    """A pass, or its first batches, with everything opened anew, each batch read, held and touched; and how much more memory
+    the process took meanwhile than after its start."""
     job = loader.job.first(count)
-    grown = memory.Growth()
+    known = memory.forget_peak()
     begun = time.perf_counter()
     for _, batch in loader.batches(job, setting):
         if job.touch:
             touch(batch)
         if job.hold_s:
             time.sleep(job.hold_s)
-    return {"pass_s": time.perf_counter() - begun, "peak_bytes": grown.bytes()}
+    seconds = time.perf_counter() - begun
+    return {"pass_s": seconds, "peak_bytes": memory.peak_above(resident) if known else None}
 
 
 def touch(batch: np.ndarray) -> None:
