@@ -1,7 +1,7 @@
 //! The same arrivals for two threads that only compute, as long as a plan takes: what the machine makes of them without a pool.
 
 use crate::machine::{OnTime, Watcher};
-use crate::{Latencies, Random, SECOND};
+use crate::{Latencies, Random, SECOND, WARM_UP};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::{Condvar, Mutex};
@@ -51,10 +51,12 @@ pub(crate) fn open_loop(rate: f64) -> Latencies {
         let workers = [scope.spawn(worker), scope.spawn(worker)];
         let (watcher, on_time) = (Watcher::start(), OnTime::begin());
         let (mut due, mut random, mut latencies) = (Instant::now(), Random(77), Latencies::default());
-        let end = due + 4 * SECOND;
+        let (from, end) = (due + WARM_UP, due + WARM_UP + 4 * SECOND);
         while due < end {
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            latencies.late.push(due.elapsed());
+            if due >= from {
+                latencies.late.push(due.elapsed());
+            }
             line.lock().expect("no panic").due.push_back(due);
             bell.notify_one();
             due += Duration::from_secs_f64(random.exponential() / rate);
@@ -62,7 +64,8 @@ pub(crate) fn open_loop(rate: f64) -> Latencies {
         drop(on_time);
         line.lock().expect("no panic").closed = true;
         bell.notify_all();
-        let mut times: Vec<_> = workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect();
+        let mut times: Vec<(Instant, Instant, Instant)> = workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect();
+        times.retain(|(due, ..)| *due >= from);
         latencies.answered = times.iter().map(|(due, _, at)| *at - *due).collect();
         latencies.ran = times.iter().map(|(_, begun, at)| *at - *begun).collect();
         let stolen = watcher.end();

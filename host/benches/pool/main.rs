@@ -35,6 +35,8 @@ const DOCUMENT: &[u8] = br#"{"zarr_format":3,"node_type":"array","shape":[2048,2
 
 const TENANTS: usize = 64;
 const SECOND: Duration = Duration::from_secs(1);
+/// Of a load before it is measured: cores that were idle are slow for some ten milliseconds.
+const WARM_UP: Duration = SECOND;
 
 struct Random(u64);
 

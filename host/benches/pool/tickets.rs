@@ -2,7 +2,7 @@
 
 use crate::attack::Attack;
 use crate::machine::{OnTime, Watcher};
-use crate::{Latencies, Random, SECOND, TENANTS, crops, pool, process_cpu, spec};
+use crate::{Latencies, Random, SECOND, TENANTS, WARM_UP, crops, pool, process_cpu, spec};
 use damacy::pool::{OwnedArrays, OwnedPlanJob, PlannerPool, Used};
 use damacy_core::metadata::ArrayMetadata;
 use std::cmp::Reverse;
@@ -93,12 +93,15 @@ pub(crate) fn open_loop(
         println!("no real-time priority for the thread that submits: it waits for a core like others");
     }
     let (started, mut random) = (Instant::now() + Duration::from_millis(100), Random(77));
-    let end = started + 4 * SECOND;
+    let (from, end) = (started + WARM_UP, started + WARM_UP + 4 * SECOND);
     let mut pause = || Duration::from_secs_f64(random.exponential() * TENANTS as f64 / rate);
     let mut arrivals: BinaryHeap<_> = (0..TENANTS).map(|tenant| Reverse((started + pause(), tenant))).collect();
     let (mut latencies, mut pending, cpu) = (Latencies::default(), 0u64, process_cpu());
     let mut times = Vec::new();
     let mut take = |latencies: &mut Latencies, answered: Answered| {
+        if answered.due < from {
+            return;
+        }
         times.push((answered.due, answered.at));
         latencies.answered.push(answered.at - answered.due);
         latencies.waited.push(answered.used.wait_time);
@@ -117,7 +120,9 @@ pub(crate) fn open_loop(
             }
             thread::sleep(left);
         }
-        latencies.late.push(due.elapsed());
+        if due >= from {
+            latencies.late.push(due.elapsed());
+        }
         scheduler.submit(tenant, due);
         pending += 1;
         let next = due + pause();
@@ -133,7 +138,7 @@ pub(crate) fn open_loop(
         }
         thread::sleep(NAP);
     }
-    latencies.cpu = (process_cpu() - cpu) / 4.0;
+    latencies.cpu = (process_cpu() - cpu) / (WARM_UP + 4 * SECOND).as_secs_f64();
     if let Some(attack) = attack {
         attack.stop();
     }
