@@ -64,7 +64,8 @@ pub(crate) fn open_loop(rate: f64) -> Latencies {
         drop(on_time);
         line.lock().expect("no panic").closed = true;
         bell.notify_all();
-        let mut times: Vec<(Instant, Instant, Instant)> = workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect();
+        let mut times: Vec<(Instant, Instant, Instant)> =
+            workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect();
         times.retain(|(due, ..)| *due >= from);
         latencies.answered = times.iter().map(|(due, _, at)| *at - *due).collect();
         latencies.ran = times.iter().map(|(_, begun, at)| *at - *begun).collect();
