@@ -173,18 +173,15 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
     };
     let (mut scenarios, mut opened, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for name in &args.scenarios {
-        match in_types(name, &dtypes) {
-            Ok(found) => {
-                for (scenario, title) in found {
-                    interrupt::check()?;
-                    match dataset::open(&scenario, &title) {
-                        Ok(dataset) => opened.push(dataset.map(Rc::new)),
-                        Err(failure) => refused.push(failure),
-                    }
+        for found in in_types(name, &dtypes).unwrap_or_else(|failure| vec![Err(failure)]) {
+            interrupt::check()?;
+            match found.and_then(|(scenario, title)| Ok((dataset::open(&scenario, &title)?, scenario))) {
+                Ok((dataset, scenario)) => {
+                    opened.push(dataset.map(Rc::new));
                     scenarios.push(scenario);
                 }
+                Err(failure) => refused.push(failure),
             }
-            Err(failure) => refused.push(failure),
         }
     }
     Failure::all(refused)?;
@@ -260,14 +257,14 @@ fn bench(args: &BenchArgs, command: &[String]) -> Result<()> {
 }
 
 /// A scenario of the command line in each of the output types that are named with it, else in each of these, else in its own
-/// -> each with its title.
-fn in_types(given: &str, dtypes: &[Dtype]) -> Result<Vec<(Scenario, String)>> {
+/// -> each with its title, or what is wrong with it in that type.
+fn in_types(given: &str, dtypes: &[Dtype]) -> Result<Vec<Result<(Scenario, String)>>> {
     let (given, own) = scenario::split(given)?;
     let scenario = scenario::load(given)?;
     let title = scenario::title(&scenario, given);
     let dtypes = if own.is_empty() { dtypes } else { &own };
     if dtypes.is_empty() {
-        return Ok(vec![(scenario, title)]);
+        return Ok(vec![Ok((scenario, title))]);
     }
     let one = |&dtype: &Dtype| {
         let mut one = scenario.clone();
@@ -275,7 +272,7 @@ fn in_types(given: &str, dtypes: &[Dtype]) -> Result<Vec<(Scenario, String)>> {
         // A wider type may not fit the memory.
         scenario::check_again(&one, &title).map(|()| (one, title.clone()))
     };
-    dtypes.iter().map(one).collect()
+    Ok(dtypes.iter().map(one).collect())
 }
 
 /// Who asks for JSON does not wait for a browser.

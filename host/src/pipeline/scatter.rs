@@ -60,8 +60,8 @@ impl Scatter {
             let memory = memory.ok_or_else(|| internal("a batch that is not in host memory"))?;
             // SAFETY: the plan was checked: each element of a sample belongs to exactly one use, and this chunk, so
             // this use, was claimed by this worker alone, be it in this window or in the one that this window has joined
-            // (who claims it here then leaves it; no two chunks there are one here); conversion asks for rows of the use's box only, and a row is
-            // contiguous along the last axis, so rows of different uses never overlap. The batch is not complete before
+            // (who claims it here then leaves it; no two chunks there are one here); conversion asks for rows of the
+            // use's box only, and a row is contiguous along the last axis, so rows of different uses never overlap. The batch is not complete before
             // this use is counted as done, so no consumer reads it yet.
             let mut rows = unsafe { memory.rows(place, self.sample_bytes) }
                 .ok_or_else(|| internal("a sample lies outside its batch"))?;

@@ -197,6 +197,13 @@ fn all_scenarios_that_are_refused_are_told_at_once() {
         .expect("written");
     let head = format!("damacy: NOTFOUND: the scenario {again} has 1 fault\n");
     damacy(["bench", &again, "--sweep", "dtype"]).refused(13, &[&head]);
+    // Enough for its own type, and for one of those that are asked for.
+    let narrow = json!({"dataset": {"generate": {"shape": [4096], "chunks": [64]}}, "sampling": {"crop": [4096]},
+        "pipeline": {"dtype": "u8", "memory": 1_250_000}});
+    std::fs::write(&again, narrow.to_string()).expect("written");
+    let parts =
+        ["2 scenarios are refused", "in float32 has 1 fault", "in uint64 has 1 fault", "/pipeline/memory: 1250000"];
+    damacy(["bench", &again, "--dtype", "u8,f32,u64"]).refused(20, &parts);
 }
 
 #[test]
